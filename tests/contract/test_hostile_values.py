@@ -144,7 +144,7 @@ class Subject:
 
 CHANGING = (
     *("fit", "train_on_batch", "find_learning_rate", "find_null_threshold"),
-    *("compile", "quantize", "set_generation"),
+    *("compile", "quantize"),
 )
 NEVER = {"self", "args", "kwargs", "callbacks", "backbone", "tokenizer", "name"}
 # An endless progress bar, files in strange places, and what Keras alone documents.
@@ -189,7 +189,6 @@ def calls_of(case, task, folder):
         "score": data,
         "answer_question": {"question": TEXTS[0], "context": TEXTS[1]},
         "token_lengths": {"x": x},
-        "set_generation": {"generation": {}},
         "export": {"directory": folder / "exports"},
         **dict.fromkeys(("tag", "entities", "tagged_texts"), {"texts": x}),
         **dict.fromkeys(WRITING, {"texts": TEXTS, "max_new_tokens": 3}),
@@ -200,14 +199,14 @@ def calls_of(case, task, folder):
 
 def arguments_of(kind, method):
     """Names of the arguments of a method, those of its `**options` too."""
-    names = {*inspect.signature(getattr(kind, method)).parameters} - NEVER
+    names = {*inspect.signature(getattr(kind, method)).parameters}
     if method in (*WRITING, "parse"):
         names |= {field.name for field in dataclasses.fields(GenerationOptions)}
     if method == "__init__":
-        names |= {"sequence_length"}
+        names |= {*kind.keyword_options}
     if method == "export":
         names |= {"warmup_texts"}
-    return sorted(names - {"options", "kwargs"})
+    return sorted(names - NEVER - {"options"})
 
 
 def parser(build, folder):

@@ -170,5 +170,5 @@ def test_what_is_written_is_read(longest, tmp_path):
 def test_a_task_has_the_options(reader, tmp_path):
     values = {"no_repeat_ngram_size": 2, "max_new_tokens": 5}
     model = zoo.from_preset(make(reader, tmp_path / "a", values))
-    options = model.generation_options()
+    options = model.writer.generation_options()
     assert (options.no_repeat_ngram_size, options.max_new_tokens) == (2, 5)

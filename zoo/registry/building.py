@@ -81,7 +81,7 @@ def build_tokenizer(family, description, files=None):
 
 def task_arguments(task):
     """Names of the arguments of a task except its backbone, a set of str."""
-    accepted = {*inspect.signature(task.__init__).parameters, "sequence_length", "name"}
+    accepted = {*inspect.signature(task.__init__).parameters, *task.keyword_options}
     if task.optional_columns:
         accepted.add("pair")
     if "head" in accepted:

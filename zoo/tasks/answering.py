@@ -81,6 +81,12 @@ def compiled_function(model, key, function, signature=None, **options):
     return found
 
 
+def answer_compiled(model, texts):
+    """`answer_batch` of a task with one column of texts (B,), compiled."""
+    signature = [tf.TensorSpec([None], tf.string)]
+    return compiled_function(model, "answer", model.answer_batch, signature)(texts)
+
+
 def join_rows(parts, order, pads):
     """Concatenates dicts of arrays of rows, and reorders the rows.
 

@@ -37,6 +37,8 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
             last ones that may be left out.
         files: `zoo.tasks.files.text_files.TextFiles`, with the answers for the command
             line; a `LabelledFiles` also reads labelled rows, scores and reports.
+        keyword_options: tuple of str, the arguments that `__init__` takes as
+            `**kwargs`, except `pair` and the options of heads.
         pretrains: bool, whether the task makes its own targets from texts, and other
             pretraining heads are saved with it.
         learning_rate: float, instead of the family's, or None.
@@ -76,6 +78,7 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
 
     task_name = None
     files = TextFiles()
+    keyword_options = ("sequence_length", "name")
     pretrains = False
     learning_rate = None
     labels = None

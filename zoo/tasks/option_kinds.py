@@ -25,7 +25,6 @@ KINDS = {
     "head_dim": Size | None,
     "head_dropout": Probability,
     "head_layer_norm_epsilon": Positive | None,
-    "jitter": bool,
     "label_smoothing": Probability,
     "lm_weight": NotNegative | None,
     "mask_rate": Rate,
@@ -39,7 +38,6 @@ KINDS = {
     "num_choices": Choices,
     "num_samples": Size | None,
     "num_words": Size | None,
-    "packing": str | None,
     "pair": bool,
     "pooling": Literal[(*POOLINGS, None)],
     "question_length": Size,
@@ -49,7 +47,6 @@ KINDS = {
     "smoothing_kind": str,
     "stride": Size | None,
     "whole_words": bool,
-    "window": Size,
 }
 
 

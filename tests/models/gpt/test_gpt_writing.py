@@ -226,7 +226,7 @@ def test_defaults_of_generate_are_kept(tmp_path):
     assert values["do_sample"] and values["top_k"] == 0
     assert read(tmp_path / "a").options == {"generation": options}
     model = zoo.from_preset(tmp_path / "a")
-    assert model.generation_options().temperature == 0.8
+    assert model.writer.generation_options().temperature == 0.8
     options = {"num_beams": 2, "stop": ["."]}
     contents = dataclasses.replace(make(), options={"generation": options})
     with pytest.warns(UserWarning, match="no place for the options stop"):

@@ -180,7 +180,7 @@ def test_beam_search_finds_what_fairseq_finds(models, name, number):
     beams, penalty, a, b = SEARCHES[number]
     longest = int(a * source.shape[1] + b) + 1
     assert longest == expected[f"tokens_{number}"].shape[-1]
-    options = model.generation_options(
+    options = model.writer.generation_options(
         num_beams=beams,
         num_return=beams,
         length_penalty=penalty,
@@ -190,13 +190,13 @@ def test_beam_search_finds_what_fairseq_finds(models, name, number):
         "encoder_token_ids": source,
         "encoder_padding_mask": tf.cast(source != 1, tf.int32),
     }
-    tokens, scores = model.generate_tokens(inputs, options)
+    tokens, scores = model.writer.generate_tokens(inputs, options)
     np.testing.assert_array_equal(tokens, expected[f"tokens_{number}"])
     np.testing.assert_allclose(scores, expected[f"scores_{number}"], atol=2e-5)
 
 
 def test_generation_starts_with_the_defaults_of_fairseq(models):
-    options = models("post_norm").generation_options()
+    options = models("post_norm").writer.generation_options()
     assert (options.num_beams, options.penalty, options.length_penalty) == (
         5,
         "fairseq",

@@ -112,12 +112,12 @@ def worst(config, weights, expected):
 
 def write(task, expected, **options):
     """Tokens and scores that a task writes for the inputs of a golden."""
-    options = task.generation_options(**options)
+    options = task.writer.generation_options(**options)
 
     @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)] * 2)
     def call(ids, mask):
         inputs = {"encoder_token_ids": ids, "encoder_padding_mask": mask}
-        return task.generate_tokens(inputs, options)
+        return task.writer.generate_tokens(inputs, options)
 
     rows = (expected["token_ids"], expected["padding_mask"])
     tokens, scores = call(*(tf.constant(row, tf.int32) for row in rows))
@@ -252,7 +252,7 @@ def test_a_directory_is_a_translator_with_its_defaults(tasks):
     assert isinstance(task, zoo.Translator)
     texts = ["the cat sat on the mat .", "", ">>de<< the dog ran ."]
     written, scores = task.translate(texts, return_scores=True)
-    tokens = task.generation_options()
+    tokens = task.writer.generation_options()
     assert (tokens.num_beams, tokens.max_new_tokens) == (3, 23)
     assert list(task.answer(texts)["translation"]) == written
     several = task.translate(texts[:1], num_return=2, num_beams=4)

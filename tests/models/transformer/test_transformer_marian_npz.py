@@ -148,7 +148,7 @@ def test_a_directory_of_opus_is_a_translator(tmp_path):
     (tmp_path / "opus.vocab.yml").write_text("\n".join(lines) + "\n", "utf-8")
     (tmp_path / "decoder.yml").write_text("beam-size: 3\nnormalize: 0.6\n")
     task = zoo.from_preset(tmp_path)
-    options = task.generation_options()
+    options = task.writer.generation_options()
     assert (options.num_beams, options.length_penalty) == (3, 0.6)
     assert options.suppressed == (size,) and options.renormalize
     assert task.tokenizer(["the cat"]).to_list() == [[2, 37, 1, 34, 8, 17]]

@@ -108,7 +108,8 @@ def test_the_target_is_by_default_the_greedy_translation(translator):
     inputs = translator.preprocessor(([TEXT],))
     logits = np.asarray(translator({**inputs, "decoder_token_ids": read}))[0]
     np.testing.assert_array_equal(logits.argmax(-1)[:-1], read[0, 1:])
-    beams = translator.generate_tokens(inputs, translator.generation_options())
+    writer = translator.writer
+    beams = writer.generate_tokens(inputs, writer.generation_options())
     beams = np.asarray(beams[0])[0, 0, : read.size - 1]  # the default of this task
     assert not np.array_equal(beams, read[0, 1:])
 

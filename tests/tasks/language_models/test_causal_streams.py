@@ -10,6 +10,7 @@ import tiny
 
 import zoo
 from zoo.registry import build_backbone
+from zoo.registry.building import task_arguments
 from zoo.tasks import CausalLM
 from zoo.text import FastaiTokenizer
 from zoo.text.english.fastai_splitting import SPECIALS
@@ -119,6 +120,10 @@ def test_an_answer_in_windows_is_that_of_the_whole_text(reverse):
     )
     assert found["tokens"].tolist() == (np.sum(x["padding_mask"], 1) - 1).tolist()
     assert found["perplexity"][1] == 1 and found["tokens"][1] == 0
+
+
+def test_a_preset_may_be_loaded_with_other_rows():
+    assert {"rows", "window", "jitter", "packing"} <= task_arguments(CausalLM)
 
 
 @pytest.mark.slow

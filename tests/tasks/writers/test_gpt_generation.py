@@ -53,10 +53,11 @@ COMPILED = {}  # functions of texts, by model and options
 
 def tokens_of(model, prompts, **options):
     """The new tokens of prompts without what follows the end, list of list."""
-    options = model.generation_options(**options)
+    writer = model.writer
+    options = writer.generation_options(**options)
 
     def write(texts):
-        return model.generate_tokens(model.encode_prompt(texts, options), options)[0]
+        return writer.generate_tokens(writer.encode_prompt(texts, options), options)[0]
 
     key = id(model), options
     if key not in COMPILED:
@@ -92,13 +93,14 @@ def test_tokens_are_those_of_transformers(model, name, request):
 def test_samples_follow_the_law_of_transformers(model, name):
     times, several = 6, 1000
     count = times * several
-    options = model.generation_options(
+    writer = model.writer
+    options = writer.generation_options(
         max_new_tokens=1, seed=3, num_return=several, **case.SAMPLES[name]
     )
     texts = tf.constant([case.PROMPTS[0]] * times)
-    inputs = model.encode_prompt(texts, options)
+    inputs = writer.encode_prompt(texts, options)
     numbers = sample_numbers(texts, options, tf.range(times))
-    found = model.generate_tokens(inputs, options, numbers)[0].numpy().reshape(-1)
+    found = writer.generate_tokens(inputs, options, numbers)[0].numpy().reshape(-1)
     law = np.array(GOLDEN["laws"][name])
     counts = np.bincount(found, minlength=len(law))
     assert counts[law == 0].sum() == 0
@@ -242,16 +244,16 @@ def test_a_prompt_may_have_an_end_inside(model):
 
 def test_defaults_of_a_task_suppress_tokens():
     plain, silent = make(), make(generation={"suppressed": [104]})
-    assert 104 in silent.generation_options().suppressed
-    assert 104 not in plain.generation_options().suppressed
-    assert 104 not in silent.generation_options(suppressed=()).suppressed
+    assert 104 in silent.writer.generation_options().suppressed
+    assert 104 not in plain.writer.generation_options().suppressed
+    assert 104 not in silent.writer.generation_options(suppressed=()).suppressed
 
 
 @pytest.mark.usefixtures("eagerly")
 def test_a_model_with_few_positions_generates():
     config = GPTConfig(257, 8, 1, 2, 16, max_sequence_length=12)
     few = CausalLM(GPT(config), GPT2Tokenizer([*byte_symbols(), END], []))
-    assert few.generation_options().max_new_tokens == 6
+    assert few.writer.generation_options().max_new_tokens == 6
     assert few.generate("ab").startswith("ab")
     with pytest.raises(ValueError, match="must be at most 12"):
         few.generate("ab", max_new_tokens=13)
@@ -261,7 +263,7 @@ def test_a_model_with_few_positions_generates():
 @pytest.mark.usefixtures("eagerly")
 def test_a_sample_of_an_export_does_not_depend_on_other_texts():
     model = make(generation={"temperature": 1.5, "max_new_tokens": 8})
-    found = model.generate_batch(tf.constant(["a", "The old house", "a"]))
+    found = model.writer.write_batch(tf.constant(["a", "The old house", "a"]))
     texts = [text.decode(errors="replace") for text in found["text"].numpy()]
     assert texts[0] == texts[2] == model.generate("a")
     assert texts[1] == model.generate("The old house") != "The old house"

@@ -29,7 +29,7 @@ def test_summaries_are_what_a_translator_writes(summarizer):
 
 
 def test_the_length_does_not_depend_on_the_text(summarizer):
-    options = summarizer.generation_options()
+    options = summarizer.writer.generation_options()
     assert options.extra_tokens is None
     assert options.max_new_tokens == summarizer.backbone.config.max_sequence_length
     with pytest.raises(TypeError, match="Use `summarize` or `answer`"):

@@ -95,7 +95,7 @@ def test_steps_of_several_tokens_are_the_decoder(beams):
 
 
 def limit(model, text):
-    options = model.generation_options()
+    options = model.writer.generation_options()
     return min(int(model.token_lengths([text])[0]) + options.extra_tokens, 48)
 
 
@@ -139,17 +139,17 @@ def test_lengths(translator):
     tokenizer = translator.tokenizer
     for fewest, most in ((0, 1), (2, 5), (6, 6)):
         limits = {"min_new_tokens": fewest, "max_new_tokens": most, "last_token": 3}
-        tokens, scores = translator.generate_tokens(inputs, options(limits))
+        tokens, scores = translator.writer.generate_tokens(inputs, options(limits))
         assert tokens.shape == (4, 1, most) and np.isfinite(scores).all()
         found = [[*row[0]].index(tokenizer.end_id) + 1 for row in tokens.numpy()]
         assert fewest <= min(found) and max(found) <= most
-    limits = translator.init_search(inputs, options({"extra_tokens": 2}))["limits"]
+    begun = translator.writer.init_search(inputs, options({"extra_tokens": 2}))
     lengths = translator.token_lengths(TEXTS)
-    assert (limits.numpy() == np.minimum(lengths + 2, 48)).all()
+    assert (begun["limits"].numpy() == np.minimum(lengths + 2, 48)).all()
 
 
 def options(values):
-    return make_translator(scale=0).generation_options(**values)
+    return make_translator(scale=0).writer.generation_options(**values)
 
 
 @pytest.mark.slow

@@ -181,9 +181,10 @@ def _source_and_target(model, backbone, text, target):
         targets = model.encode_labels([target]) if writes else [target]
         written = tokenizer.targets(targets)[0].numpy().tolist()
     elif writes:
-        options = model.generation_options(**GREEDY)
-        before = {**model.encode_prompt(tf.constant([text]), options), **inputs}
-        written = model.generate_tokens(before, options)[0][0, 0].numpy().tolist()
+        writer, texts = model.writer, tf.constant([text])
+        options = writer.generation_options(**GREEDY)
+        before = {**writer.encode_prompt(texts, options), **inputs}
+        written = writer.generate_tokens(before, options)[0][0, 0].numpy().tolist()
         written = written[: [*written, tokenizer.end_id].index(tokenizer.end_id)]
         written = written[: longest - 1]
     else:

@@ -8,7 +8,7 @@ from zoo.tasks.files.labelled_files import LabelledFiles
 
 
 class TranslatedFiles(LabelledFiles):
-    """Files, scores and reports of a model with `write_texts` and `answer_name`."""
+    """Files, scores and reports of a model with `writer` and `answer_name`."""
 
     baselines = {
         "copy of the source": copied_texts,
@@ -85,7 +85,7 @@ class TranslatedFiles(LabelledFiles):
 
     def predict_labels(self, model, x):
         """What the model writes, list of str, without probabilities."""
-        return model.write_texts(x), None
+        return model.writer.write_texts(x), None
 
     def assess(self, model, labels, predicted, confidence=None):
         """Assesses written texts, see `zoo.evaluation.assess_texts`."""

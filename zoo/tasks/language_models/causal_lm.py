@@ -1,14 +1,24 @@
 """The causal language model, which predicts the next token."""
 
+import dataclasses
+
 import keras
 import tensorflow as tf
 from keras import ops
 
 from zoo.data import Packer
+from zoo.tasks.answering import answer_compiled
 from zoo.tasks.base import Task
-from zoo.tasks.inputs.windows import WINDOW
-from zoo.tasks.language_models.causal_batches import RowTraining
-from zoo.tasks.language_models.text_continuation import TextContinuation
+from zoo.tasks.language_models.causal_batches import (
+    ROW_OPTIONS,
+    RowOptions,
+    check_answers,
+    check_texts,
+    connect_streams,
+    row_batches,
+    training_rows,
+)
+from zoo.tasks.language_models.continuation import Continuation
 from zoo.tasks.losses.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.losses.text_losses import text_losses
 from zoo.tasks.losses.token_metrics import TokenAccuracy, TokenPerplexity
@@ -16,7 +26,7 @@ from zoo.tasks.option_kinds import check_options
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class CausalLM(RowTraining, TextContinuation, Task):
+class CausalLM(Task):
     """Predicts every token of a row from the tokens before it.
 
     The loss is the mean over all tokens but the first of each row. A backbone that
@@ -40,16 +50,16 @@ class CausalLM(RowTraining, TextContinuation, Task):
         tokenizer: from `zoo.text`, or None for token ids only.
         head_activation: str, of a head that has one. None for the backbone's.
         head_layer_norm_epsilon: float, of a head that has one. None for the backbone's.
-        rows: int, streams, which are the rows of a batch on each replica; None if each
-            row is one text. A model for streams cannot `answer`.
-        window: int, tokens of a stream that are read together.
-        jitter: bool, whether windows have random lengths in `fit`.
-        packing: "documents" or "streams", see above; None if each row is one text.
         stride: int, tokens by which `answer` moves its windows in a text that is longer
             than the positions, see `zoo.tasks.losses.text_losses`. By default a half of
             them.
         generation: dict, the defaults of `generate` and of an export, see
             `zoo.generation.GenerationOptions`.
+        rows: int, streams, which are the rows of a batch on each replica; None if each
+            row is one text. A model for streams cannot `answer`.
+        window: int, tokens of a stream that are read together.
+        jitter: bool, whether windows have random lengths in `fit`.
+        packing: "documents" or "streams", see above; None if each row is one text.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -72,6 +82,8 @@ class CausalLM(RowTraining, TextContinuation, Task):
     pads_targets = True
     answers_tokens = False
     text_methods = ("generate", "answer")
+    answer_name = "text"
+    keyword_options = (*ROW_OPTIONS, *Task.keyword_options)
     pretrains = True
 
     def __init__(
@@ -80,10 +92,6 @@ class CausalLM(RowTraining, TextContinuation, Task):
         tokenizer=None,
         head_activation=None,
         head_layer_norm_epsilon=None,
-        rows=None,
-        window=WINDOW,
-        jitter=False,
-        packing=None,
         stride=None,
         generation=None,
         **kwargs,
@@ -95,25 +103,24 @@ class CausalLM(RowTraining, TextContinuation, Task):
                 "a BERT with `causal=True`."
             )
         check_options(locals())
-        self.check_packing(backbone, packing, rows)
+        given = {name: kwargs.pop(name) for name in ROW_OPTIONS if name in kwargs}
+        training = RowOptions(**given)
+        training.check_backbone(backbone)
         head = backbone.make_token_head(head_activation, head_layer_norm_epsilon)
-        inputs = backbone.make_inputs(backbone.config)
-        if rows:
-            inputs, vectors = self.connect_streams(backbone, inputs, rows)
+        if training.rows:
+            inputs, vectors = connect_streams(backbone, training.rows)
         else:
+            inputs = backbone.make_inputs(backbone.config)
             vectors = backbone(inputs)["sequence_output"]
         options = {
             "head_activation": head_activation,
             "head_layer_norm_epsilon": head_layer_norm_epsilon,
-            "rows": rows,
-            "window": window,
-            "jitter": jitter,
-            "packing": packing,
+            **dataclasses.asdict(training),
             "stride": stride,
         }
         super().__init__(inputs, head(vectors), backbone, tokenizer, options, **kwargs)
-        self.set_generation(generation)
         self.head = head
+        self.writer = Continuation(self, backbone, generation)
 
     @classmethod
     def recognise(cls, found):
@@ -153,10 +160,29 @@ class CausalLM(RowTraining, TextContinuation, Task):
         following, other = (tf.pad(v[:, chosen], side) for v in (ids, mask))
         return x, following, tf.cast((other == mask) & (mask != 0), tf.float32)
 
+    @property
+    def rows_are_texts(self):
+        """False for streams and packed rows, which depend on the number of tokens."""
+        return not self.options["rows"] and not self.options["packing"]
+
+    def make_batches(self, data, plan):
+        """See `Task`; also batches of the streams of texts, or of packed rows.
+
+        Raises:
+            ValueError: if a model for streams or packed rows gets a dataset, or a model
+                for streams another number of rows than it was built for.
+        """
+        if self.rows_are_texts:
+            return super().make_batches(data, plan)
+        check_texts(self, data, plan)
+        source = training_rows(
+            self, data.columns[0].numpy(), plan.batch_size, plan.shuffle, plan.seed
+        )
+        return row_batches(source, plan.epochs, self.finish)
+
     def answer_eagerly(self, texts):
-        """`answer_batch`, compiled; see `TextGeneration`."""
-        self.check_writes()
-        return super().answer_eagerly(texts)
+        """`answer_batch`, compiled: the steps of an LSTM are slow if it is not."""
+        return answer_compiled(self, texts)
 
     def answer_batch(self, texts):
         """The probability of each text, in a graph.
@@ -173,7 +199,7 @@ class CausalLM(RowTraining, TextContinuation, Task):
         Raises:
             ValueError: if the model was built for streams.
         """
-        self.check_writes()
+        check_answers(self.options["rows"])
         x, following, weight = self.finish(Packer(self.tokenizer, None)((texts,)))
         inputs = {**x, "following": following, "weight": weight}
         longest, stride = self.sequence_length, self.options["stride"]
@@ -185,13 +211,51 @@ class CausalLM(RowTraining, TextContinuation, Task):
             "perplexity": tf.exp(tf.math.divide_no_nan(total, count)),
         }
 
-    def generate_batch(self, texts):
-        """The best continuation of each text, in a graph; dict of (B,)."""
-        return self.write_batch(texts)
+    def generate(
+        self, texts, batch_size=None, return_scores=False, stream=False, **options
+    ):
+        """Continues every text.
+
+        Args:
+            texts: str, list of str, or what `predict` takes, but no dataset. An empty
+                text has a beginning of its own. A text for which the model has not
+                enough positions loses its first tokens.
+            batch_size, return_scores, stream, **options: see
+                `zoo.tasks.writers.text_writer.TextWriter.write_texts`. The default of
+                `max_new_tokens` is 50, or the half of fewer positions. A text ends
+                where the model begins another document, or before a text in `stop`.
+
+        Returns:
+            The text with its continuation, in the form of `texts`: a str, or what
+            `write_texts` returns.
+
+        Raises:
+            TypeError: if `texts` is not text.
+            ValueError: see `write_texts`; also if the model reads from the last token
+                to the first, has no states, or was built for streams.
+        """
+        check_answers(self.options["rows"])
+        if not self.writer.continues:
+            reverse = self.backbone.reverse
+            kind = "reads backwards" if reverse else "has no states to carry"
+            raise ValueError(
+                "`generate` needs a backbone that reads forwards and has states. "
+                f"Received: one of family {self.backbone.family!r}, which {kind}."
+            )
+        single = isinstance(texts, (str, bytes))
+        given = [texts] if single else texts
+        found = self.writer.write_texts(
+            given, batch_size, return_scores, stream, **options
+        )
+        if not single:
+            return found
+        if stream:
+            return (part[0] for part in found)
+        return tuple(part[0] for part in found) if return_scores else found[0]
 
     def serving_methods(self):
         """An export continues texts; its signature "score" is `answer`."""
-        self.check_writes()
-        if not self.continues or self.tokenizer.end_id is None:
+        check_answers(self.options["rows"])
+        if not self.writer.continues or self.tokenizer.end_id is None:
             return super().serving_methods()
-        return {"serving_default": self.generate_batch, "score": self.answer_batch}
+        return {"serving_default": self.writer.write_batch, "score": self.answer_batch}

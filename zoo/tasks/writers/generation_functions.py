@@ -13,10 +13,11 @@ from zoo.tasks.writers.stop_texts import stop_patterns
 BATCHES_AT_ONCE = 2  # while one waits for memory, the other one computes
 
 
-def write_texts(task, texts, lengths, size, options):
+def write_texts(writer, texts, lengths, size, options):
     """What is written for each text, list of (list of str, list of float).
 
     Args:
+        writer: `TextWriter`.
         texts: string tensor (N,).
         lengths: int (N,), their tokens, by which batches are made.
         size: int, texts of a batch.
@@ -24,8 +25,8 @@ def write_texts(task, texts, lengths, size, options):
     """
     order = np.argsort(-lengths, kind="stable")
     repeats = np.array(count_repeats(texts.numpy()), "int32")
-    values = _values(task, options)
-    begin, search, decode = _compile(task, options, values)
+    values = _values(writer, options)
+    begin, search, decode = _compile(writer, options, values)
 
     def write(rows):
         batch, grows = tf.gather(texts, rows), tf.constant(True)
@@ -43,15 +44,15 @@ def write_texts(task, texts, lengths, size, options):
     return found
 
 
-def _values(task, options):
+def _values(writer, options):
     """What compiled functions take of the options, dict of tensors."""
-    values = options.inputs(task.output.shape[-1])
+    values = options.inputs(writer.task.output.shape[-1])
     seed = tf.constant(values.pop("seed"), tf.int64)
     values = {name: tf.constant(value) for name, value in values.items()}
     return {**values, "seed": seed, "stop": tf.constant(stop_patterns(options.stop))}
 
 
-def _compile(task, options, values):
+def _compile(writer, options, values):
     """Compiled functions that begin, search and decode.
 
     The first and the last serve all options, and the second all of a structure.
@@ -60,16 +61,17 @@ def _compile(task, options, values):
         options: `GenerationOptions`.
         values: dict, from `_values`.
     """
-    begin, spec = _compile_begin(task, values), tf.TensorSpec
+    task, spec = writer.task, tf.TensorSpec
+    begin = _compile_begin(writer, values)
     inputs, begun, numbers = _specs(begin.get_concrete_function().structured_outputs)
     structure = options.structure()
 
     def search(begun, numbers, values):
-        return task.search(begun, structure.with_inputs(values), numbers)
+        return writer.search(begun, structure.with_inputs(values), numbers)
 
     def decode(tokens, scores, inputs, texts, values):
         options = GenerationOptions().with_values(values)
-        return task.decode(tokens, scores, inputs, texts, options)
+        return writer.decode(tokens, scores, inputs, texts, options)
 
     tokens = spec((None, None, None), tf.int32), spec((None, None), tf.float32)
     texts, values = spec((None,), tf.string), _specs(values)
@@ -83,7 +85,7 @@ def _compile(task, options, values):
     )
 
 
-def _compile_begin(task, values):
+def _compile_begin(writer, values):
     """A compiled function: inputs, what a search begins with, and random numbers.
 
     Args:
@@ -96,34 +98,34 @@ def _compile_begin(task, values):
 
     def begin(texts, repeats, grows, values):
         options = GenerationOptions().with_values(values)
-        inputs = task.encode_prompt(texts, options)
-        begun = task.init_search(inputs, options, grows)
+        inputs = writer.encode_prompt(texts, options)
+        begun = writer.init_search(inputs, options, grows)
         return inputs, begun, sample_numbers(texts, options, repeats)
 
     vectors = [tf.TensorSpec((None,), kind) for kind in (tf.string, tf.int32)]
     signature = [*vectors, tf.TensorSpec((), tf.bool), _specs(values)]
-    return compiled_function(task, "begin", begin, signature)
+    return compiled_function(writer.task, "begin", begin, signature)
 
 
-def stream_texts(task, texts, options):
+def stream_texts(writer, texts, options):
     """Yields the texts after every token."""
     repeats, grows = count_repeats(texts.numpy()), tf.constant(False)
-    values = _values(task, options)
-    begin = _compile_begin(task, values)
+    values = _values(writer, options)
+    begin = _compile_begin(writer, values)
     inputs, begun, numbers = begin(texts, tf.constant(repeats, tf.int32), grows, values)
-    write = task.writer(inputs, texts, options)
+    write = writer.text_maker(inputs, texts, options)
     row, _ = first_row(
-        **begun, options=options, end=task.tokenizer.end_id, numbers=numbers
+        **begun, options=options, end=writer.tokenizer.end_id, numbers=numbers
     )
     states = begin.get_concrete_function().structured_outputs[1]["states"]
-    advance = _compile_step(task, options, row, states, values)
+    advance = _compile_step(writer, options, row, states, values)
     number, alive = tf.constant(0), tf.constant(len(texts))
     while int(alive):
         number, alive, row = advance(number, alive, row, values)
         yield as_numpy(write(row["tokens"], row["done"])).tolist()
 
 
-def _compile_step(task, options, row, states, values):
+def _compile_step(writer, options, row, states, values):
     """The compiled step of a stream.
 
     Args:
@@ -132,12 +134,12 @@ def _compile_step(task, options, row, states, values):
         states: those of `row` as in a graph, whose unknown dimensions may change.
         values: dict, from `_values`.
     """
-    structure, end = options.structure(), task.tokenizer.end_id
+    structure, end = options.structure(), writer.tokenizer.end_id
 
     def advance(number, alive, row, values):
         options = structure.with_inputs(values)
-        ended = task.stop_finder(options)
-        return next_token(task.next_logits, options, end, ended)(number, alive, row)
+        ended = writer.stop_finder(options)
+        return next_token(writer.next_logits, options, end, ended)(number, alive, row)
 
     spec = {
         name: _specs(states)
@@ -147,7 +149,7 @@ def _compile_step(task, options, row, states, values):
     }
     scalar = tf.TensorSpec((), tf.int32)
     signature = [scalar, scalar, spec, _specs(values)]
-    return compiled_function(task, (structure, "advance"), advance, signature)
+    return compiled_function(writer.task, (structure, "advance"), advance, signature)
 
 
 def _specs(tensors):

@@ -2,11 +2,11 @@
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from zoo.tasks.files.tree_files import TreeFiles
 from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.writers.translator import Translator
+from zoo.tasks.writers.tree_writer import TreeWriter
 from zoo.text import find_leaves, read_tree
 from zoo.text.parsing.linear_trees import linearize
 
@@ -46,16 +46,7 @@ class Parser(Translator):
     """
 
     task_name = "parser"
-    generation = {"extra_tokens": 300}
-    # They could forbid the only tokens that lead to a tree.
-    unused_options = (
-        "min_new_tokens",
-        "no_repeat_ngram_size",
-        "first_token",
-        "last_token",
-        "suppressed",
-        "stop",
-    )
+    writer_class = TreeWriter
     columns = ("sentence",)
     joins_words = True
     text_methods = ("parse", "answer")
@@ -104,35 +95,6 @@ class Parser(Translator):
                     "separated by white space, and traces do not count."
                 )
 
-    def encode_prompt(self, texts, options):
-        """What the encoder reads, and the number of words, int32 (B,)."""
-        words = self.tokenizer.split(texts)[0].row_lengths()
-        inputs = super().encode_prompt(texts, options)
-        return {**inputs, "num_words": tf.cast(words, tf.int32)}
-
-    def init_search(self, inputs, options, grows=True):
-        """See `TextGeneration`; also the number of words of each hypothesis."""
-        inputs = {**inputs}
-        words = inputs.pop("num_words")
-        several = tf.where(options.samples, options.num_return, options.num_beams)
-        begun = super().init_search(inputs, options, grows)
-        return {**begun, "words": tf.repeat(words, several)}
-
-    def constrain(self, step, begun):
-        """A step that leads to a tree over all words; see the class."""
-        words, limits = begun["words"], begun["limits"]
-        beams = tf.shape(words)[0] // tf.maximum(tf.shape(limits)[0], 1)
-        limits = tf.repeat(limits, beams)
-        return self.tokenizer.grammar.constrain(step, begun["states"], words, limits)
-
-    def stop_finder(self, options):
-        """None, since a tree ends where it is complete."""
-        return None
-
-    def writer(self, inputs, texts, options):
-        """A function of tokens to trees; see `Translator.writer`."""
-        return lambda tokens, done=None: self.tokenizer.write_trees(tokens, texts)
-
     def parse(self, sentences, batch_size=None, return_scores=False, **options):
         """Writes the tree of every sentence.
 
@@ -151,4 +113,6 @@ class Parser(Translator):
             TypeError: if `sentences` is one string, or not text.
             ValueError: if an option is unknown or out of its range.
         """
-        return self.write_texts(sentences, batch_size, return_scores, False, **options)
+        return self.writer.write_texts(
+            sentences, batch_size, return_scores, False, **options
+        )

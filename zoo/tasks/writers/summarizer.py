@@ -2,7 +2,14 @@
 
 import keras
 
+from zoo.tasks.writers.text_writer import TextWriter
 from zoo.tasks.writers.translator import Translator
+
+
+class SummaryWriter(TextWriter):
+    """Writes summaries, whose length does not depend on the length of their texts."""
+
+    generation = {}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -33,7 +40,7 @@ class Summarizer(Translator):
     """
 
     task_name = "summarizer"
-    generation = {}
+    writer_class = SummaryWriter
     columns = ("text",)
     text_methods = ("summarize", "answer")
     answer_name = "summary"
@@ -45,4 +52,6 @@ class Summarizer(Translator):
 
         Arguments, results and errors are those of `zoo.Translator.translate`.
         """
-        return self.write_texts(texts, batch_size, return_scores, stream, **options)
+        return self.writer.write_texts(
+            texts, batch_size, return_scores, stream, **options
+        )

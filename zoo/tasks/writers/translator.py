@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from zoo.backbone.token_inputs import to_tensors
 from zoo.data import Packer, bucket_length
+from zoo.tasks.answering import answer_compiled
 from zoo.tasks.base import Task
 from zoo.tasks.files.translated_files import TranslatedFiles
 from zoo.tasks.inputs.targets import as_array
@@ -13,8 +14,7 @@ from zoo.tasks.inputs.text_input import encode_text
 from zoo.tasks.losses.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.losses.token_metrics import TokenAccuracy, TokenCrossentropy
 from zoo.tasks.option_kinds import check_options
-from zoo.tasks.writers.text_generation import TextGeneration
-from zoo.text.white_space import is_blank
+from zoo.tasks.writers.text_writer import TextWriter
 
 
 class SourcePacker(Packer):
@@ -27,7 +27,7 @@ class SourcePacker(Packer):
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class Translator(TextGeneration, Task):
+class Translator(Task):
     """Writes a text for every text.
 
     In training the decoder reads the target, moved by one position, and predicts its
@@ -59,9 +59,8 @@ class Translator(TextGeneration, Task):
     task_name = "translator"
     output_kind = "logits"
     pads_targets = True
-    # Vaswani et al. 2017, section 6.1.
-    generation = {"extra_tokens": 50}
     target_spec = tf.TensorSpec([None], tf.string)
+    writer_class = TextWriter
     columns = ("source",)
     packer = SourcePacker
     answers_tokens = False
@@ -86,14 +85,14 @@ class Translator(TextGeneration, Task):
         check_options(locals())
         decoder, head = backbone.make_decoder(), backbone.make_token_head()
         inputs = decoder.make_inputs(backbone.config)
-        logits = head(decoder(inputs)[self.vectors])
+        logits = head(decoder(inputs)["decoder_sequence_output"])
         options = {
             "label_smoothing": label_smoothing,
             "smoothing_kind": smoothing_kind,
         }
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
-        self.set_generation(generation)
         self.head, self.decoder = head, decoder
+        self.writer = self.writer_class(self, decoder, generation)
 
     @classmethod
     def recognise(cls, found):
@@ -113,25 +112,25 @@ class Translator(TextGeneration, Task):
         """Writes a translation of every text.
 
         Arguments, results and errors are those of
-        `zoo.tasks.writers.text_generation.TextGeneration.write_texts`.
+        `zoo.tasks.writers.text_writer.TextWriter.write_texts`.
         """
-        return self.write_texts(texts, batch_size, return_scores, stream, **options)
-
-    def writer(self, inputs, texts, options):
-        """See `TextGeneration`. Of a text without words, it writes an empty text."""
-        write = super().writer(inputs, texts, options)
-        empty = self.writes_nothing(texts)
-        return lambda tokens, done=None: tf.where(empty, "", write(tokens, done))
-
-    def writes_nothing(self, texts):
-        """Which texts are white space, or have no tokens, bool (B,)."""
-        return is_blank(texts) | (self.tokenizer(texts).row_lengths() == 0)
+        return self.writer.write_texts(
+            texts, batch_size, return_scores, stream, **options
+        )
 
     def answer(self, x, batch_size=None):
         """See `Task`. Warns once that some of the texts are truncated."""
         columns = self.text_columns(x)
-        self.read_lengths(columns, self.generation_options())
+        self.writer.read_lengths(columns, self.writer.generation_options())
         return super().answer(columns, batch_size)
+
+    def answer_batch(self, texts):
+        """The best text for each text, in a graph; see `TextWriter.write_batch`."""
+        return self.writer.write_batch(texts)
+
+    def answer_eagerly(self, texts):
+        """`answer_batch`, compiled: the steps of a loop are slow if it is not."""
+        return answer_compiled(self, texts)
 
     def default_loss(self):
         """Cross-entropy with smoothed labels, averaged over the tokens."""

@@ -1,4 +1,4 @@
-"""How a task with a decoder writes texts."""
+"""How a task that has a decoder writes texts."""
 
 import dataclasses
 
@@ -7,49 +7,75 @@ import tensorflow as tf
 
 from zoo.checks.ranges import check_values
 from zoo.generation import GenerationOptions, generate
-from zoo.tasks.answering import compiled_function
 from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.writers.generation_functions import stream_texts, write_texts
 from zoo.tasks.writers.sample_numbers import sample_numbers
 from zoo.tasks.writers.stop_texts import stop_finder, trim_texts
+from zoo.text.white_space import is_blank
 
 ROWS_IN_BATCH = 64  # hypotheses
 LATER_ENTRIES = 32  # of a cache, see `zoo.generation.search`
 
 
-class TextGeneration:
+class TextWriter:
     """Writes a text for every text: greedily, by beams or by samples, or as a stream.
 
-    A task has `head`, a `zoo.layers.TokenLogits`; `decoder`, see `make_decoder` of
-    `zoo.backbone.Backbone`; and a tokenizer with `end_id` and `detokenize`; here, of a
-    source and a target, also with `start_id`. A subclass may write otherwise, with
-    `encode_prompt`, `init_states` and `writer`.
+    Of a text without words, it writes an empty text. A subclass may write otherwise,
+    with `encode_prompt`, `init_states` and `text_maker`.
 
     Attributes:
         generation: dict, defaults of `zoo.generation.GenerationOptions`.
-        unused_options: tuple of str, options that the task does not have.
-        answer_name: str, what an answer calls the text.
-        vectors: str, the output of the backbone that the head reads.
+        unused_options: tuple of str, options that the writer does not have.
+        vectors: str, the output of the decoder that the head reads.
+
+    Args:
+        task: `zoo.tasks.Task` with `head`, a `zoo.layers.TokenLogits`; `answer_name`,
+            what an answer calls the text; and a tokenizer with `end_id`, `detokenize`
+            and here `start_id`.
+        decoder: see `make_decoder` of `zoo.backbone.Backbone`.
+        generation: dict of options of `GenerationOptions`, the user's defaults, or
+            None. The options of the task keep them.
+
+    Raises:
+        ValueError: if `generation` is not a dict of valid options.
     """
 
-    generation = {}
+    generation = {"extra_tokens": 50}  # Vaswani et al. 2017, section 6.1
     unused_options = ()
-    answer_name = "text"
     vectors = "decoder_sequence_output"
 
+    def __init__(self, task, decoder, generation=None):
+        self.task, self.decoder = task, decoder
+        generation = {} if generation is None else generation
+        if not isinstance(generation, dict):
+            raise ValueError(
+                "`generation` must be a dict of options, such as `{'num_beams': 4}`. "
+                f"Received: {generation!r:.80}."
+            )
+        self.check_options(generation)
+        options = GenerationOptions(**generation)
+        # Plain numbers, which a file can hold.
+        plain = {name: getattr(options, name) for name in generation}
+        task.options["generation"] = plain
+
+    @property
+    def tokenizer(self):
+        """That of the task."""
+        return self.task.tokenizer
+
     def generation_options(self, **options):
-        """The options of a generation: those of the task, and the given ones.
+        """The options of a generation: the defaults, and the given ones.
 
         Raises:
             ValueError: if an option is unknown or out of its range, names no token of
                 the model, or there are more new tokens than positions.
         """
-        own = self.options.get("generation") or {}
-        given, options = options, {**self.generation, **own, **options}
+        given = options
+        options = {**self.generation, **self.task.options["generation"], **given}
         least, most = options.get("min_new_tokens"), options.get("max_new_tokens")
         if least and isinstance(most, int) and "min_new_tokens" not in given:
             options["min_new_tokens"] = min(least, most)
-        longest = self.backbone.config.max_sequence_length
+        longest = self.task.backbone.config.max_sequence_length
         if longest is not None:
             options.setdefault("max_new_tokens", longest)
         options = self.check_options(options)
@@ -61,7 +87,7 @@ class TextGeneration:
         return options
 
     def check_options(self, options):
-        """A dict of options as `GenerationOptions`, checked against the task."""
+        """A dict of options as `GenerationOptions`, checked against the model."""
         known = [field.name for field in dataclasses.fields(GenerationOptions)]
         known = [name for name in known if name not in self.unused_options]
         unknown = {*options} - {*known}
@@ -74,30 +100,12 @@ class TextGeneration:
         suppressed = (*options.suppressed, *self.never_written())
         options = dataclasses.replace(options, suppressed=suppressed)
         end = self.tokenizer and self.tokenizer.end_id
-        options.check_tokens(self.output.shape[-1], end)
+        options.check_tokens(self.task.output.shape[-1], end)
         return options
 
     def never_written(self):
         """Tokens that are suppressed in every generation, iterable of int."""
         return ()
-
-    def set_generation(self, generation):
-        """Sets the defaults of the task's options, checked.
-
-        Args:
-            generation: dict of options of `GenerationOptions`, or None for none.
-        """
-        generation = {} if generation is None else generation
-        if not isinstance(generation, dict):
-            raise ValueError(
-                "`generation` must be a dict of options, such as `{'num_beams': 4}`. "
-                f"Received: {generation!r:.80}."
-            )
-        self.check_options(generation)
-        options = GenerationOptions(**generation)
-        # Plain numbers, which a file can hold.
-        plain = {name: getattr(options, name) for name in generation}
-        self.options["generation"] = plain
 
     def encode_prompt(self, texts, options):
         """What the model reads before it writes, dict of int32 (B, L).
@@ -106,11 +114,11 @@ class TextGeneration:
             texts: string (B,).
             options: `GenerationOptions`.
         """
-        return self.preprocessor((texts,))
+        return self.task.preprocessor((texts,))
 
     def longest_text(self, options):
         """The most tokens of a text that is read, int; None for any number."""
-        return self.sequence_length
+        return self.task.sequence_length
 
     def init_search(self, inputs, options, grows=True):
         """What a search begins with, in a graph.
@@ -165,9 +173,9 @@ class TextGeneration:
     def next_logits(self, tokens, states, beams=1, matrix=None, fused=None):
         """The logits float32 (R, V) after tokens int32 (R, 1), and the next states."""
         outputs, states = self.decoder.step(tokens, states, beams=beams, fused=fused)
-        return self.head(outputs[self.vectors][:, -1], matrix), states
+        return self.task.head(outputs[self.vectors][:, -1], matrix), states
 
-    def writer(self, inputs, texts, options):
+    def text_maker(self, inputs, texts, options):
         """A function of new tokens int32 (B, T) to the texts, string (B,).
 
         It may also be given which of the texts are at their end, bool (B,). What is not
@@ -178,14 +186,16 @@ class TextGeneration:
             texts: string (B,).
             options: `GenerationOptions`.
         """
+        empty = self.writes_nothing(texts)
 
-        def write(tokens, done=None):
-            return trim_texts(self.join(tokens, done), options, done)
+        def make(tokens, done=None):
+            written = trim_texts(self.join(tokens, done), options, done)
+            return tf.where(empty, "", written)
 
-        return write
+        return make
 
     def join(self, tokens, done=None):
-        """The texts of tokens, string (B,); see `writer`."""
+        """The texts of tokens, string (B,); see `text_maker`."""
         texts = self.tokenizer.detokenize(tokens)
         if done is None:
             return texts
@@ -196,7 +206,7 @@ class TextGeneration:
         return stop_finder(self.tokenizer, options)
 
     def constrain(self, step, begun):
-        """A step and its states, of a task that restricts which tokens may come next.
+        """A step and its states, of a writer that restricts which tokens may come next.
 
         Args:
             step: see `zoo.generation.generate`.
@@ -213,7 +223,7 @@ class TextGeneration:
         """
         beams, matrix, fused = (
             options.num_beams,
-            self.head.matrix(),
+            self.task.head.matrix(),
             self.decoder.fuse(),
         )
 
@@ -251,19 +261,18 @@ class TextGeneration:
         flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
         several = options.num_return
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
-        written = self.writer(inputs, tf.repeat(texts, several), options)(flat)
+        written = self.text_maker(inputs, tf.repeat(texts, several), options)(flat)
         empty = self.writes_nothing(texts)
         if empty is not None:
             scores = tf.where(empty[:, None], 0.0, scores)
         return tf.reshape(written, (-1, several)), scores
 
     def writes_nothing(self, texts):
-        """For which texts nothing is written, bool (B,), or None for no such texts."""
-        return None
+        """Which texts are white space, or have no tokens, bool (B,).
 
-    def answer_batch(self, texts):
-        """The best text for each text, in a graph; see `write_batch`."""
-        return self.write_batch(texts)
+        None if something is written for each text.
+        """
+        return is_blank(texts) | (self.tokenizer(texts).row_lengths() == 0)
 
     def write_batch(self, texts):
         """The best text for each text, in a graph; dict of (B,).
@@ -276,7 +285,7 @@ class TextGeneration:
             numbers = sample_numbers(texts, options)
         tokens, scores = self.generate_tokens(inputs, options, numbers)
         written, scores = self.decode(tokens, scores, inputs, texts, options)
-        return {self.answer_name: written[:, 0], "score": scores[:, 0]}
+        return {self.task.answer_name: written[:, 0], "score": scores[:, 0]}
 
     def write_texts(
         self, texts, batch_size=None, return_scores=False, stream=False, **options
@@ -302,15 +311,15 @@ class TextGeneration:
                 beams, scores or several texts for each text.
         """
         if self.tokenizer is None or self.tokenizer.end_id is None:
+            method, kind = self.task.text_methods[0], type(self.tokenizer).__name__
             raise ValueError(
-                f"`{self.text_methods[0]}` needs a tokenizer with a token that ends a "
-                f"text. Received: {type(self.tokenizer).__name__}. Give the model one "
-                "when you make it."
+                f"`{method}` needs a tokenizer with a token that ends a text. "
+                f"Received: {kind}. Give the model one when you make it."
             )
         check_values(bool, return_scores=return_scores, stream=stream)
         several = "num_return" in options
         options = self.generation_options(**options)
-        columns = self.text_columns(texts)
+        columns = self.task.text_columns(texts)
         if stream:
             if options.num_beams > 1 or options.num_return > 1 or return_scores:
                 raise ValueError(
@@ -331,14 +340,9 @@ class TextGeneration:
 
     def read_lengths(self, texts, options):
         """The numbers of tokens of texts, int (N,); warns once of truncated ones."""
-        known = len(self.text_columns(texts)[0])
-        lengths = self.token_lengths(texts) if known else np.zeros(0)
+        known = len(self.task.text_columns(texts)[0])
+        lengths = self.task.token_lengths(texts) if known else np.zeros(0)
         longest = self.longest_text(options)
         cut = np.sum(lengths > (longest or np.inf))
-        self.report_truncation(int(cut), known, longest)
+        self.task.report_truncation(int(cut), known, longest)
         return lengths
-
-    def answer_eagerly(self, texts):
-        """`answer_batch`, compiled: the steps of a loop are slow if it is not."""
-        signature = [tf.TensorSpec([None], tf.string)]
-        return compiled_function(self, "answer", self.answer_batch, signature)(texts)
