@@ -9,8 +9,9 @@ import pytest
 import tiny
 
 # Tests of one room use the golden files of another.
-MODELS = pathlib.Path(__file__).parent / "models"
-sys.path[1:1] = [str(path) for path in sorted(MODELS.iterdir()) if path.is_dir()]
+for room in ("models", "tasks"):
+    folders = sorted((pathlib.Path(__file__).parent / room).iterdir())
+    sys.path[1:1] = [str(path) for path in folders if path.is_dir()]
 
 # The processes of pytest-xdist share the processor; TensorFlow reads this at its start.
 for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):

@@ -188,7 +188,6 @@ def calls_of(case, task, folder):
         "choose": {"text": TEXTS[0], "choices": TEXTS[1:]},
         "score": data,
         "answer_question": {"question": TEXTS[0], "context": TEXTS[1]},
-        "token_lengths": {"x": x},
         "export": {"directory": folder / "exports"},
         **dict.fromkeys(("tag", "entities", "tagged_texts"), {"texts": x}),
         **dict.fromkeys(WRITING, {"texts": TEXTS, "max_new_tokens": 3}),

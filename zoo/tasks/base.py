@@ -121,21 +121,10 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         self.preprocessor = None
         self.sequence_length = sequence_length
         self.truncation_reported = False
-        self.new_heads = self.head_layers()
+        self.frozen_before = None
+        self.new_heads = head_layers(self)
         if COMPILES.get():
             self.compile()
-
-    @classmethod
-    def check_encodes(cls, backbone):
-        """Raises ValueError unless a backbone gives vectors of one sequence."""
-        if "sequence_output" not in backbone.output:
-            fields = FAMILIES[backbone.family].encoder
-            way = f"Make one with {fields}, as `zoo.from_preset` does."
-            raise ValueError(
-                f"{cls.__name__} needs a backbone that encodes one sequence. Received: "
-                f"one of family {backbone.family!r}, which reads a source and a "
-                f"target. {way if fields else 'Choose a model of another family.'}"
-            )
 
     @property
     def pair(self):
@@ -192,26 +181,16 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
     @property
     def trainable_variables(self):
         """Those that the graph uses; see `unused_layers`."""
-        return self._used(super().trainable_variables)
+        return used_variables(self, super().trainable_variables)
 
     @property
     def trainable_weights(self):
         """The same, see `trainable_variables`."""
-        return self._used(super().trainable_weights)
-
-    def _used(self, variables):
-        unused = self.unused_layers()
-        return [v for v in variables if v.path.split("/")[0] not in unused]
+        return used_variables(self, super().trainable_weights)
 
     def unused_layers(self):
         """Names of the backbone's layers that no output depends on, a set of str."""
         return {*self.backbone.named_layers} - self.layers_used()
-
-    def head_layers(self):
-        """Names of the layers whose weights are not the backbone's, tuple of str."""
-        own = {*map(id, self.backbone.variables)}
-        heads = {v.path.split("/")[0] for v in self.weights if id(v) not in own}
-        return tuple(sorted(heads))
 
     @classmethod
     def recognise(cls, found):
@@ -406,3 +385,33 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         See `zoo.tasks.signatures.export_task` for arguments, signatures and errors.
         """
         return export_task(self, directory, version, pair, **kwargs)
+
+
+def check_encodes(kind, backbone):
+    """Raises ValueError unless a backbone gives vectors of one sequence.
+
+    Args:
+        kind: class of the task.
+        backbone: `zoo.backbone.Backbone`.
+    """
+    if "sequence_output" not in backbone.output:
+        fields = FAMILIES[backbone.family].encoder
+        way = f"Make one with {fields}, as `zoo.from_preset` does."
+        raise ValueError(
+            f"{kind.__name__} needs a backbone that encodes one sequence. Received: "
+            f"one of family {backbone.family!r}, which reads a source and a "
+            f"target. {way if fields else 'Choose a model of another family.'}"
+        )
+
+
+def used_variables(task, variables):
+    """Those of some variables that the graph of a task uses, a list."""
+    unused = task.unused_layers()
+    return [v for v in variables if v.path.split("/")[0] not in unused]
+
+
+def head_layers(task):
+    """Names of the layers whose weights are not the backbone's, tuple of str."""
+    known = {*map(id, task.backbone.variables)}
+    heads = {v.path.split("/")[0] for v in task.weights if id(v) not in known}
+    return tuple(sorted(heads))

@@ -65,8 +65,6 @@ class TaskSaving:
     """
 
     classifies = None
-    frozen_before = None
-    answer_function = None  # dict of compiled functions, see `zoo.tasks.answering`
 
     def save(self, filepath, overwrite=True, zipped=None, **kwargs):
         """Writes a complete `.keras` file; see `zoo.backbone.saving.save_whole`."""
@@ -141,20 +139,15 @@ class TaskSaving:
                 tree |= layer_tree(layer, layer.name)
         return tree
 
-    def _random_states(self):
-        """States of dropout, which Keras does not save, by what they are saved as."""
-        states = [v for v in self.variables if "seed_generator" in v.path]
-        return {f"random_{index}": state for index, state in enumerate(states)}
-
     def save_own_variables(self, store):
         """Adds the random states, so that training resumes as if never stopped."""
         super().save_own_variables(store)
-        for name, state in self._random_states().items():
+        for name, state in random_states(self).items():
             store[name] = state.numpy()
 
     def load_own_variables(self, store):
         """Restores the random states."""
-        states = self._random_states()
+        states = random_states(self)
         own = {name: store[name] for name in store.keys() if name not in states}
         super().load_own_variables(own)
         for name, state in states.items():
@@ -221,3 +214,9 @@ class TaskSaving:
             model.new_heads = ()  # their weights follow
             model.frozen_before = None if before is None else tuple(before)
             return freeze_layers(model, frozen)
+
+
+def random_states(model):
+    """States of dropout, which Keras does not save, by what they are saved as."""
+    states = [v for v in model.variables if "seed_generator" in v.path]
+    return {f"random_{index}": state for index, state in enumerate(states)}

@@ -9,6 +9,7 @@ from tiny_cove import make_cove_translator
 
 import zoo
 from zoo.serving import ask
+from zoo.tasks.inputs.text_batches import token_lengths
 
 TEXTS = ["The film was good.", "a", "", "superb and not boring at all , so fine !"]
 
@@ -30,7 +31,10 @@ def test_what_is_written_is_what_the_training_graph_predicts(translator):
     end = translator.tokenizer.end_id
     for text in TEXTS:
         (found,), (score,) = translator.translate([text], return_scores=True)
-        tokens, most = [], int(translator.token_lengths([text])[0]) + 6
+        tokens, most = (
+            [],
+            int(token_lengths(translator, translator.text_columns([text]))[0]) + 6,
+        )
         while len(tokens) < most and end not in tokens:
             tokens.append(int(np.argmax(logits_of(translator, text, tokens)[-1])))
         expected = translator.tokenizer.detokenize(tf.constant([[*tokens, end]]))

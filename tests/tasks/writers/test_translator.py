@@ -15,6 +15,7 @@ from zoo.registry import build_backbone
 from zoo.serving import ask
 from zoo.tasks.fitting.epochs import Run
 from zoo.tasks.inputs.reading import read_data
+from zoo.tasks.inputs.text_batches import token_lengths
 
 TEXTS = ["the film was good", "a", "", "superb and not boring at all , so fine !"]
 GREEDY, BEAMS = {}, {"num_beams": 3, "num_return": 3}
@@ -96,7 +97,10 @@ def test_steps_of_several_tokens_are_the_decoder(beams):
 
 def limit(model, text):
     options = model.writer.generation_options()
-    return min(int(model.token_lengths([text])[0]) + options.extra_tokens, 48)
+    return min(
+        int(token_lengths(model, model.text_columns([text]))[0]) + options.extra_tokens,
+        48,
+    )
 
 
 @pytest.mark.shown("beams")
@@ -144,7 +148,7 @@ def test_lengths(translator):
         found = [[*row[0]].index(tokenizer.end_id) + 1 for row in tokens.numpy()]
         assert fewest <= min(found) and max(found) <= most
     begun = translator.writer.init_search(inputs, options({"extra_tokens": 2}))
-    lengths = translator.token_lengths(TEXTS)
+    lengths = token_lengths(translator, translator.text_columns(TEXTS))
     assert (begun["limits"].numpy() == np.minimum(lengths + 2, 48)).all()
 
 

@@ -55,6 +55,11 @@ class Packer:
                 f"their special tokens. Received: {sequence_length}. Increase it."
             )
 
+    @property
+    def truncates_at(self):
+        """The most tokens of a text or row that is not truncated, int or None."""
+        return self.sequence_length
+
     def _markers(self, texts):
         """Returns the number of special tokens in a row of so many texts."""
         begin, between, end = self.framing

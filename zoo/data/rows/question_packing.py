@@ -50,6 +50,11 @@ class QuestionPacker(Packer):
         return min(self.question_length, max(room // 2, 1))
 
     @property
+    def truncates_at(self):
+        """The most tokens of a question; contexts are not truncated."""
+        return self.longest_question
+
+    @property
     def pads(self):
         """Dict of the name of a feature to the value that pads it."""
         return {**super().pads, **ADDED}

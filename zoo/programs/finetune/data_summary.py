@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoo.tasks.inputs.text_batches import token_lengths
 from zoo.visualize.plain_text import printable
 
 FEW = 10  # labels that are all listed; of more, the first and the last FEW // 2
@@ -21,7 +22,8 @@ def describe_data(kind, parts):
 
 def describe_tokens(model, parts):
     """Measures the texts of all parts in tokens, special ones included."""
-    lengths = np.concatenate([model.token_lengths(x) for x, _ in parts.values()])
+    columns = [model.text_columns(x) for x, _ in parts.values()]
+    lengths = np.concatenate([token_lengths(model, part) for part in columns])
     limit = model.sequence_length
     return {
         "texts": len(lengths),

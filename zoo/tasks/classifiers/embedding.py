@@ -6,7 +6,7 @@ from keras import ops
 
 from zoo.checks.number_rules import check_layers
 from zoo.layers import Pooling
-from zoo.tasks.base import Task
+from zoo.tasks.base import Task, check_encodes
 from zoo.tasks.heads.pooling import check_pooled_token
 from zoo.tasks.option_kinds import check_options
 
@@ -81,7 +81,7 @@ class TextEmbedder(Task):
         normalize=False,
         **kwargs,
     ):
-        self.check_encodes(backbone)
+        check_encodes(type(self), backbone)
         check_options({**locals(), "pooling": None})  # has more of them
         check_pooled_token(backbone, pooling)
         inputs = backbone.make_inputs(backbone.config)

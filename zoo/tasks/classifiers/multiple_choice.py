@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.layers import output_layer
-from zoo.tasks.base import Task
+from zoo.tasks.base import Task, check_encodes
 from zoo.tasks.files.choice_files import ChoiceFiles
 from zoo.tasks.heads.class_labels import LabelTargets
 from zoo.tasks.heads.delimiter_head import merge_rows, sequence_inputs, split_rows
@@ -65,7 +65,7 @@ class MultipleChoice(LabelTargets, Task):
         head=None,
         **kwargs,
     ):
-        self.check_encodes(backbone)
+        check_encodes(type(self), backbone)
         check_options(locals())
         arguments, given = split_head_options({"head": head, **kwargs})
 

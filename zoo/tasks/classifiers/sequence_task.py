@@ -8,7 +8,7 @@ import keras
 from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.user_warnings import warn_user
 from zoo.data import COLUMN_PREFIXES, features_of
-from zoo.tasks.base import Task
+from zoo.tasks.base import Task, check_encodes
 from zoo.tasks.heads.head import (
     family_head,
     find_head,
@@ -34,23 +34,23 @@ class SequenceTask(Task):
 
     Attributes:
         head: `zoo.tasks.heads.head.Head`.
-        symmetric: bool, whether a pair means the same in both orders.
+        separate: bool, whether the graph has inputs for each column, instead of one row
+            for all.
 
     Args:
         backbone, tokenizer: see `zoo.tasks.Task`.
         units: int, outputs of a row.
         options: dict of plain values, the subclass' own arguments.
         arguments: dict, the options of the head, and other arguments of `Task`.
+        symmetric: bool, whether a pair means the same in both orders.
     """
 
     columns = ("text", "text_pair")
     optional_columns = ("text_pair",)
     encodes = True
-    joining_reported = False  # whether `check_columns` has warned
-    symmetric = False
 
-    def __init__(self, backbone, tokenizer, units, options, arguments):
-        self.check_encodes(backbone)
+    def __init__(self, backbone, tokenizer, units, options, arguments, symmetric=False):
+        check_encodes(type(self), backbone)
         arguments, given = split_head_options(arguments)
         pair = arguments.get("pair", False)
 
@@ -62,8 +62,9 @@ class SequenceTask(Task):
             return "linear" if pooling else kind.name
 
         head = find_head(given, default_name)
-        head = head.resolve(backbone, self.task_name, pair, self.symmetric)
-        self.head = head
+        head = head.resolve(backbone, self.task_name, pair, symmetric)
+        self.head, self.separate = head, head.is_separate(backbone)
+        self.joining_reported = False  # whether `check_columns` has warned
         inputs = head.make_inputs(backbone, pair)
         outputs = head.outputs(backbone, inputs, units)
         options = {**options, **head.options()}
@@ -100,11 +101,6 @@ class SequenceTask(Task):
         if self.head.learning_rate is not None:
             return self.head.learning_rate / self.default_learning_rate
         return super().default_head_multiplier
-
-    @property
-    def separate(self):
-        """Whether the graph has inputs for each column, instead of one row for all."""
-        return self.head.is_separate(self.backbone)
 
     @property
     def packer(self):

@@ -111,7 +111,6 @@ class TextRegressor(SequenceTask):
     output_kind = "numbers"
     target_spec = tf.TensorSpec([None, 1], tf.float32)
     classifies = "numbers"
-    symmetric = True
     files = NumberFiles()
 
     def __init__(
@@ -121,7 +120,8 @@ class TextRegressor(SequenceTask):
         head=None,
         **kwargs,
     ):
-        super().__init__(backbone, tokenizer, 1, {}, {"head": head, **kwargs})
+        arguments = {"head": head, **kwargs}
+        super().__init__(backbone, tokenizer, 1, {}, arguments, symmetric=True)
 
     @classmethod
     def recognise(cls, found):

@@ -70,7 +70,7 @@ class TensorFlowSteps(ModelHooks):
             loss = MeanOfParts(len(self.outputs) + 1)
         # Keras would take a list of variables for weights of the model, and the means
         # for a metric of its own.
-        self._traced = types.SimpleNamespace(state=[], loss=loss)
+        self.traced = types.SimpleNamespace(state=[], loss=loss)
 
     @property
     def metrics(self):
@@ -81,41 +81,23 @@ class TensorFlowSteps(ModelHooks):
         # Keras' means of each loss weigh rows, not tokens.
         hidden = {id(metric) for metric in loss_metrics(self)}
         shown = [metric for metric in metrics if id(metric) not in hidden]
-        return [self._traced.loss, *shown]
+        return [self.traced.loss, *shown]
 
     def train_step(self, data):
         """One update; returns the logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            objective, means, counts = self._objectives(y, y_pred, sample_weight)
+            objective, means, counts = objectives(self, y, y_pred, sample_weight)
             objective = self.optimizer.scale_loss(objective)
         variables = self.trainable_variables
         if variables:
             gradients = tape.gradient(objective, variables)
-            gradients = self._finite_on_all_replicas(gradients)
+            gradients = finite_on_all_replicas(self.optimizer, gradients)
             self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         else:
             warn_user("No variable is trainable. None is updated.")
-        return self._log(x, y, y_pred, sample_weight, means, counts)
-
-    def _finite_on_all_replicas(self, gradients):
-        """The gradients, of which one is NaN if those of any replica are not finite.
-
-        Keras skips an update in float16 if the gradients of the first replica overflow,
-        and ignores the other replicas.
-        """
-        context = tf.distribute.get_replica_context()
-        scaled = hasattr(self.optimizer, "inner_optimizer")
-        if not scaled or context.num_replicas_in_sync == 1:
-            return gradients
-        wrong = 1.0 - tf.cast(self.optimizer.check_finite(gradients), tf.float32)
-        wrong = context.all_reduce(tf.distribute.ReduceOp.SUM, wrong)
-        added = tf.where(wrong > 0, float("nan"), 0.0)
-        place = next(i for i, part in enumerate(gradients) if part is not None)
-        found = tf.convert_to_tensor(gradients[place])
-        gradients[place] = found + tf.cast(added, found.dtype)
-        return gradients
+        return log_step(self, (x, y, sample_weight), y_pred, means, counts)
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced anew if other variables are trainable."""
@@ -123,18 +105,13 @@ class TensorFlowSteps(ModelHooks):
         if tf.distribute.has_strategy() and present is not own:
             raise ValueError(scope_error("The model", own, present))
         separate_collectives(self.distribute_strategy)
-        self._follow_trainable()
-        state = self._traced_state()
-        same = len(state) == len(self._traced.state) and all(
-            map(operator.is_, state, self._traced.state)
+        follow_trainable(self)
+        state = traced_state(self)
+        same = len(state) == len(self.traced.state) and all(
+            map(operator.is_, state, self.traced.state)
         )
         super().make_train_function(force or not same)
-        self._traced.state = state
-
-    def _traced_state(self):
-        """What a compiled step has as constants: variables, rate or schedule."""
-        inner = getattr(self.optimizer, "inner_optimizer", self.optimizer)
-        return [*self.trainable_variables, learning_rate_of(inner)]
+        self.traced.state = state
 
     def make_test_function(self, force=False):
         """Keras' function of an evaluation step."""
@@ -144,66 +121,15 @@ class TensorFlowSteps(ModelHooks):
     def get_compile_config(self):
         """Keras' record of `compile`; the optimizer's state fits what is trainable."""
         if self.compiled and self.optimizer.built:
-            self._follow_trainable()
+            follow_trainable(self)
         return super().get_compile_config()
-
-    def _follow_trainable(self):
-        """Builds the optimizer for what is trainable now."""
-        with self.distribute_strategy.scope():
-            follow_model(self)
 
     def test_step(self, data):
         """One evaluation; returns the logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
-        _, means, counts = self._objectives(y, y_pred, sample_weight)
-        return self._log(x, y, y_pred, sample_weight, means, counts)
-
-    def _objectives(self, y, y_pred, sample_weight):
-        """This replica's part of the objective, its mean losses and their weights."""
-        replicas = tf.distribute.get_strategy().num_replicas_in_sync
-        added = sum(tf.reduce_sum(loss) for loss in self.losses)
-        objective, means, counts = 0.0, [], []
-        parts = split_outputs(
-            y_pred,
-            self.loss,
-            self.loss_weights,
-            y,
-            sample_weight,
-            self.output_names,
-        )
-        if not parts and not self.losses:
-            raise ValueError(
-                "At least one output must have a loss. Received: None for all outputs. "
-                "Give `compile` a loss."
-            )
-        for output, loss, factor, targets, weights in parts:
-            values, weights = weighted_values(loss, targets, output, weights)
-            total, count = tf.reduce_sum(values * weights), tf.reduce_sum(weights)
-            if loss.reduction == "sum":
-                mean, share, count = total * replicas, total, 1.0
-            else:
-                mean = tf.math.divide_no_nan(total, count)
-                share = mean * replica_share(count) / replicas
-            factor = 1.0 if factor is None else factor
-            objective += factor * share
-            means.append(factor * mean)
-            counts.append(count)
-        if self.losses:
-            # Not before the losses are read, which the replicas share: it waits.
-            rows = tf.shape(keras.tree.flatten(y_pred)[0])[0]
-            objective += added * replica_share(tf.cast(rows, tf.float32)) / replicas
-        return objective, [*means, added], [*counts, sum(counts) if counts else 1.0]
-
-    def _log(self, x, y, y_pred, sample_weight, means, counts):
-        self._traced.loss.update_state(means, counts)
-        logs = self.compute_metrics(x, y, y_pred, sample_weight)
-        if isinstance(
-            self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy
-        ):
-            # Keras 3.15 averages them along axis 0, which a scalar lacks.
-            return {key: tf.reshape(value, (1,)) for key, value in logs.items()}
-        return logs
+        _, means, counts = objectives(self, y, y_pred, sample_weight)
+        return log_step(self, (x, y, sample_weight), y_pred, means, counts)
 
     def first_batch(self, iterator):
         """The batch of one replica, to build metrics from; see `ModelHooks`."""
@@ -228,6 +154,85 @@ class StepsOfOtherBackends(ModelHooks):
 STEPS = (
     TensorFlowSteps if keras.backend.backend() == "tensorflow" else StepsOfOtherBackends
 )
+
+
+def finite_on_all_replicas(optimizer, gradients):
+    """The gradients, of which one is NaN if those of any replica are not finite.
+
+    Keras skips an update in float16 if the gradients of the first replica overflow,
+    and ignores the other replicas.
+    """
+    context = tf.distribute.get_replica_context()
+    scaled = hasattr(optimizer, "inner_optimizer")
+    if not scaled or context.num_replicas_in_sync == 1:
+        return gradients
+    wrong = 1.0 - tf.cast(optimizer.check_finite(gradients), tf.float32)
+    wrong = context.all_reduce(tf.distribute.ReduceOp.SUM, wrong)
+    added = tf.where(wrong > 0, float("nan"), 0.0)
+    place = next(i for i, part in enumerate(gradients) if part is not None)
+    found = tf.convert_to_tensor(gradients[place])
+    gradients[place] = found + tf.cast(added, found.dtype)
+    return gradients
+
+
+def traced_state(model):
+    """Values that a traced training step holds: variables, and the rate or schedule."""
+    inner = getattr(model.optimizer, "inner_optimizer", model.optimizer)
+    return [*model.trainable_variables, learning_rate_of(inner)]
+
+
+def follow_trainable(model):
+    """Builds the optimizer for what is trainable now."""
+    with model.distribute_strategy.scope():
+        follow_model(model)
+
+
+def objectives(model, y, y_pred, sample_weight):
+    """This replica's part of the objective, its mean losses and their weights."""
+    replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    added = sum(tf.reduce_sum(loss) for loss in model.losses)
+    objective, means, counts = 0.0, [], []
+    parts = split_outputs(
+        y_pred,
+        model.loss,
+        model.loss_weights,
+        y,
+        sample_weight,
+        model.output_names,
+    )
+    if not parts and not model.losses:
+        raise ValueError(
+            "At least one output must have a loss. Received: None for all outputs. "
+            "Give `compile` a loss."
+        )
+    for output, loss, factor, targets, weights in parts:
+        values, weights = weighted_values(loss, targets, output, weights)
+        total, count = tf.reduce_sum(values * weights), tf.reduce_sum(weights)
+        if loss.reduction == "sum":
+            mean, share, count = total * replicas, total, 1.0
+        else:
+            mean = tf.math.divide_no_nan(total, count)
+            share = mean * replica_share(count) / replicas
+        factor = 1.0 if factor is None else factor
+        objective += factor * share
+        means.append(factor * mean)
+        counts.append(count)
+    if model.losses:
+        # Not before the losses are read, which the replicas share: it waits.
+        rows = tf.shape(keras.tree.flatten(y_pred)[0])[0]
+        objective += added * replica_share(tf.cast(rows, tf.float32)) / replicas
+    return objective, [*means, added], [*counts, sum(counts) if counts else 1.0]
+
+
+def log_step(model, data, y_pred, means, counts):
+    """The logs of a step whose data are a tuple x, y, sample_weight."""
+    x, y, sample_weight = data
+    model.traced.loss.update_state(means, counts)
+    logs = model.compute_metrics(x, y, y_pred, sample_weight)
+    if isinstance(model.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        # Keras 3.15 averages them along axis 0, which a scalar lacks.
+        return {key: tf.reshape(value, (1,)) for key, value in logs.items()}
+    return logs
 
 
 def weighted_arguments(model, loss, arguments):

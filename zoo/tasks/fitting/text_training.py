@@ -4,11 +4,9 @@ import functools
 import threading
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from zoo.checks.ranges import check_values
-from zoo.checks.user_warnings import warn_user
 from zoo.keras_internals import called_by_fit
 from zoo.tasks.fitting.epochs import Run
 from zoo.tasks.inputs.reading import (
@@ -21,7 +19,7 @@ from zoo.tasks.inputs.reading import (
     unpack_rows,
 )
 from zoo.tasks.inputs.targets import target_numbers
-from zoo.tasks.inputs.text_batches import BatchPlan, packed_parts
+from zoo.tasks.inputs.text_batches import BatchPlan
 from zoo.tasks.inputs.text_input import as_columns, optional_count
 from zoo.tasks.inputs.text_streams import text_stream
 
@@ -332,49 +330,3 @@ class TextTraining:
     def finish(self, x, *targets):
         """An example from a batch: x, (x, y) or (x, y, sample_weight)."""
         return (x, *targets) if targets else x
-
-    def token_lengths(self, x):
-        """The numbers of tokens of texts before `fit` truncates them.
-
-        Args:
-            x: texts, as `fit` takes them.
-
-        Returns:
-            int64 numpy array (N,), special tokens included.
-        """
-        packer = self.packer(self.tokenizer, None)
-        parts = packed_parts(self.text_columns(x), packer)
-        return np.concatenate([packer.lengths(rows).numpy() for rows, _ in parts])
-
-    def read_batch(self, texts, packer=None):
-        """The inputs of the model for texts; outside a graph, see `report_truncation`.
-
-        Args:
-            texts: tuple of string tensors (B,).
-            packer: `zoo.data.Packer`, by default that of the task.
-
-        Returns:
-            dict of int32 (B, L).
-        """
-        packer = packer or self.preprocessor
-        rows, cut = packer.pack(texts)
-        if tf.executing_eagerly():
-            self.report_truncation(int(cut))
-        return packer.dense(rows)
-
-    def report_truncation(self, cut, count=None, longest=None):
-        """Warns once that some of the texts are truncated.
-
-        Args:
-            cut: int, how many.
-            count: int, texts in all; None if there may be others.
-            longest: int, the most tokens, by default `sequence_length`.
-        """
-        if cut and not self.truncation_reported:
-            self.truncation_reported = True
-            share = f"At least {cut} of the" if count is None else f"{cut} of {count}"
-            warn_user(
-                f"{share} texts are longer than "
-                f"{longest or self.sequence_length} tokens and were truncated. A model "
-                "gives this warning once."
-            )

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo.checks.user_warnings import warn_user
 from zoo.data import plan_batches, untuned
 from zoo.data.batching import as_written
 from zoo.tasks.inputs.targets import targets_in_graph
@@ -143,7 +144,7 @@ def tokenise(task, columns):
     """Packed rows of any number of texts, and one warning about truncation."""
     parts = packed_parts(columns, task.preprocessor)
     rows = {name: tf.concat([p[name] for p, _ in parts], 0) for name in parts[0][0]}
-    task.report_truncation(sum(int(cut) for _, cut in parts), len(columns[0]))
+    report_truncation(task, sum(int(cut) for _, cut in parts), len(columns[0]))
     return rows
 
 
@@ -155,3 +156,54 @@ def no_outputs(task, num_columns):
     one = task.preprocessor((tf.constant([""]),) * num_columns)
     outputs = task(one, training=False)
     return keras.tree.map_structure(lambda x: np.asarray(x)[:0], outputs)
+
+
+def token_lengths(task, columns):
+    """The numbers of tokens of texts before they are truncated.
+
+    Args:
+        task: `zoo.tasks.Task`.
+        columns: tuple of string tensors (N,).
+
+    Returns:
+        int64 numpy array (N,), special tokens included.
+    """
+    packer = task.packer(task.tokenizer, None)
+    parts = packed_parts(columns, packer)
+    return np.concatenate([packer.lengths(rows).numpy() for rows, _ in parts])
+
+
+def read_batch(task, columns, packer=None):
+    """The inputs of a model for texts, dict of int32 (B, L), also in a graph.
+
+    Outside a graph, it warns of truncated texts.
+
+    Args:
+        task: `zoo.tasks.Task`.
+        columns: tuple of string tensors (B,).
+        packer: `zoo.data.Packer`, by default that of the task.
+    """
+    packer = packer or task.preprocessor
+    rows, cut = packer.pack(columns)
+    if tf.executing_eagerly():
+        report_truncation(task, int(cut))
+    return packer.dense(rows)
+
+
+def report_truncation(task, cut, count=None, longest=None):
+    """Warns once for each task that some of its texts are truncated.
+
+    Args:
+        task: `zoo.tasks.Task`.
+        cut: int, how many.
+        count: int, texts in all; None if there may be others.
+        longest: int, the most tokens, by default those of the packer.
+    """
+    if cut and not task.truncation_reported:
+        task.truncation_reported = True
+        share = f"At least {cut} of the" if count is None else f"{cut} of {count}"
+        warn_user(
+            f"{share} texts are longer than "
+            f"{longest or task.preprocessor.truncates_at} tokens and were truncated. A "
+            "model gives this warning once."
+        )

@@ -8,6 +8,7 @@ from zoo.data import NextWordPacker
 from zoo.layers import CarriedState, KeepState, SampledSoftmax
 from zoo.tasks.answering import compiled_function
 from zoo.tasks.base import Task
+from zoo.tasks.inputs.text_batches import read_batch
 from zoo.tasks.losses.token_metrics import Likelihood, Perplexity
 from zoo.tasks.option_kinds import check_options
 
@@ -157,7 +158,7 @@ class BidirectionalLM(Task):
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
         self._check_rows()
-        x = self.read_batch((texts,))
+        x = read_batch(self, (texts,))
         signature = {
             name: tf.TensorSpec([None, None, *part.shape[2:]], part.dtype)
             for name, part in x.items()
@@ -176,7 +177,7 @@ class BidirectionalLM(Task):
             the sentence included; perplexity float32, of a word, by the mean of both.
         """
         self._check_rows()
-        return self._answers_of(self.read_batch((texts,)))
+        return self._answers_of(read_batch(self, (texts,)))
 
     def _answers_of(self, x):
         """`answer_batch` for inputs of the model, dict of int32 (B, L, ...)."""

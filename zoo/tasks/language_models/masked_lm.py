@@ -12,6 +12,7 @@ from zoo.data.batching import as_written, check_epochs, epoch_numbers
 from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
+from zoo.tasks.inputs.text_batches import read_batch
 from zoo.tasks.inputs.texts import TextDataset
 from zoo.tasks.losses.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.losses.token_metrics import TokenAccuracy, TokenCrossentropy
@@ -279,7 +280,7 @@ class MaskedLM(Task):
         With `most`, only so many masks of a text are read.
         """
         packer = Packer(self.mask_tokenizer, self.sequence_length)
-        x = self.read_batch(columns, packer)
+        x = read_batch(self, columns, packer)
         masks = x["token_ids"] == self.tokenizer.mask_id
         places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
         positions = tf.ragged.boolean_mask(places, masks)[:, :most]

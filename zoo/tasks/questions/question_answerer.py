@@ -11,7 +11,7 @@ from zoo import ragged_rows
 from zoo.data import Question, QuestionPacker, check_answers
 from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
-from zoo.tasks.base import Task
+from zoo.tasks.base import Task, check_encodes
 from zoo.tasks.files.question_files import QuestionFiles
 from zoo.tasks.heads.delimiter_head import delimiter_framing, special_embedding
 from zoo.tasks.inputs.text_input import check_lengths
@@ -91,7 +91,7 @@ class QuestionAnswerer(SpanDecoding, Task):
         sequence_length=None,
         **kwargs,
     ):
-        self.check_encodes(backbone)
+        check_encodes(type(self), backbone)
         check_options(locals())
         longest = backbone.config.max_sequence_length or SEQUENCE_LENGTH
         inputs = backbone.make_inputs(backbone.config)
@@ -222,11 +222,6 @@ class QuestionAnswerer(SpanDecoding, Task):
         if weight is not None:
             targets[1] = tf.repeat(weight[:, None], 2, axis=1)
         return super().finish(x, *targets)
-
-    def report_truncation(self, cut, count=None, longest=None):
-        """Warns once that some of the questions are truncated."""
-        longest = longest or self.preprocessor.longest_question
-        super().report_truncation(cut, count, longest)
 
 
 def _outside(contexts, y):

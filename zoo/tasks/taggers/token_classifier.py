@@ -10,7 +10,7 @@ from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions
 from zoo.layers import output_layer
 from zoo.tasks.answering import compiled_function
-from zoo.tasks.base import Task
+from zoo.tasks.base import Task, check_encodes
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.files.tagged_files import TaggedFiles
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
@@ -87,7 +87,7 @@ class TokenClassifier(Tagging, Task):
         head_dropout=0.1,
         **kwargs,
     ):
-        self.check_encodes(backbone)
+        check_encodes(type(self), backbone)
         check_options(locals())
         labels = label_names(labels)
         if any(label.split() != [label] for label in labels):

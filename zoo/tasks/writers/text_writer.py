@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from zoo.checks.ranges import check_values
 from zoo.generation import GenerationOptions, generate
+from zoo.tasks.inputs.text_batches import report_truncation, token_lengths
 from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.writers.generation_functions import stream_texts, write_texts
 from zoo.tasks.writers.sample_numbers import sample_numbers
@@ -329,7 +330,7 @@ class TextWriter:
                     "Leave them out."
                 )
             return stream_texts(self, columns[0], options)
-        lengths = self.read_lengths(texts, options)
+        lengths = self.read_lengths(columns, options)
         most = max(ROWS_IN_BATCH // max(options.num_beams, options.num_return), 1)
         size = rows_at_once(batch_size, most)
         found = write_texts(self, columns[0], lengths, size, options)
@@ -338,11 +339,11 @@ class TextWriter:
         texts, scores = map(list, zip(*found, strict=True)) if found else ([], [])
         return (texts, scores) if return_scores else texts
 
-    def read_lengths(self, texts, options):
+    def read_lengths(self, columns, options):
         """The numbers of tokens of texts, int (N,); warns once of truncated ones."""
-        known = len(self.task.text_columns(texts)[0])
-        lengths = self.task.token_lengths(texts) if known else np.zeros(0)
+        known = len(columns[0])
+        lengths = token_lengths(self.task, columns) if known else np.zeros(0)
         longest = self.longest_text(options)
         cut = np.sum(lengths > (longest or np.inf))
-        self.task.report_truncation(int(cut), known, longest)
+        report_truncation(self.task, int(cut), known, longest)
         return lengths

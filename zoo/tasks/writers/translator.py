@@ -10,6 +10,7 @@ from zoo.tasks.answering import answer_compiled
 from zoo.tasks.base import Task
 from zoo.tasks.files.translated_files import TranslatedFiles
 from zoo.tasks.inputs.targets import as_array
+from zoo.tasks.inputs.text_batches import report_truncation
 from zoo.tasks.inputs.text_input import encode_text
 from zoo.tasks.losses.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.losses.token_metrics import TokenAccuracy, TokenCrossentropy
@@ -169,7 +170,7 @@ class Translator(Task):
             written = self.tokenizer.targets(targets[0]).row_lengths() + 1
             if self.sequence_length:
                 cut = int(tf.math.count_nonzero(written > self.sequence_length))
-                self.report_truncation(cut, len(written))
+                report_truncation(self, cut, len(written))
                 written = tf.minimum(written, self.sequence_length)
             lengths = tf.maximum(lengths, tf.cast(written, lengths.dtype))
         return lengths
