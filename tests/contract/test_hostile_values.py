@@ -189,7 +189,7 @@ def calls_of(case, task, folder):
         "score": data,
         "answer_question": {"question": TEXTS[0], "context": TEXTS[1]},
         "export": {"directory": folder / "exports"},
-        **dict.fromkeys(("tag", "entities", "tagged_texts"), {"texts": x}),
+        **dict.fromkeys(("tag", "entities"), {"texts": x}),
         **dict.fromkeys(WRITING, {"texts": TEXTS, "max_new_tokens": 3}),
         "parse": {"sentences": TEXTS, "max_new_tokens": 3},
     }

@@ -188,10 +188,6 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         """The same, see `trainable_variables`."""
         return used_variables(self, super().trainable_weights)
 
-    def unused_layers(self):
-        """Names of the backbone's layers that no output depends on, a set of str."""
-        return {*self.backbone.named_layers} - self.layers_used()
-
     @classmethod
     def recognise(cls, found):
         """The arguments with which a converted checkpoint is this task.
@@ -406,7 +402,7 @@ def check_encodes(kind, backbone):
 
 def used_variables(task, variables):
     """Those of some variables that the graph of a task uses, a list."""
-    unused = task.unused_layers()
+    unused = unused_layers(task)
     return [v for v in variables if v.path.split("/")[0] not in unused]
 
 
@@ -415,3 +411,8 @@ def head_layers(task):
     known = {*map(id, task.backbone.variables)}
     heads = {v.path.split("/")[0] for v in task.weights if id(v) not in known}
     return tuple(sorted(heads))
+
+
+def unused_layers(task):
+    """Names of the backbone's layers that no output depends on, a set of str."""
+    return {*task.backbone.named_layers} - task.layers_used()

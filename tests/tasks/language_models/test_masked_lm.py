@@ -7,6 +7,7 @@ import tiny
 from tiny_gpt import tiny_byte_tokenizer
 
 import zoo
+from zoo.tasks.language_models import masked_lm
 from zoo.training import AdamW
 
 EAGER = {"run_eagerly": True}
@@ -70,14 +71,14 @@ def test_fill_mask_has_at_most_the_whole_vocabulary(model, tokenizer):
 def test_fill_mask_reads_a_few_texts_at_once(model, monkeypatch):
     texts = [f"a {'film ' * i}[MASK]" for i in range(5)]
     expected = model.fill_mask(texts, k=1)
-    sizes, fill = [], zoo.MaskedLM._fill
+    sizes, fill = [], masked_lm.fill_masks
 
     def counted(model, columns, k):
         sizes.append(len(columns[0]))
         return fill(model, columns, k)
 
     monkeypatch.setattr(zoo.MaskedLM, "predict_batch_size", 2)
-    monkeypatch.setattr(zoo.MaskedLM, "_fill", counted)
+    monkeypatch.setattr(masked_lm, "fill_masks", counted)
     found = model.fill_mask(texts, k=1)
     assert sizes == [2, 2, 1]
     assert [row[0][0][0] for row in found] == [row[0][0][0] for row in expected]
@@ -175,7 +176,7 @@ def test_a_changed_head_is_kept(make_task, tmp_path):
 def test_an_answer_computes_one_mask_of_a_text(make_task):
     task = make_task("masked_lm", compile={"run_eagerly": True})
     texts = ["a [MASK] [MASK] film", "[MASK] [MASK] [MASK]", "none"]
-    positions, best = task._fill((tf.constant(texts),), 5, most=1)
+    positions, best = masked_lm.fill_masks(task, (tf.constant(texts),), 5, most=1)
     assert best.indices.shape == (3, 1, 5) and positions.to_list() == [[2], [1], []]
     found = task.answer(texts)["tokens"]
     for row, words in zip(found[:2], task.fill_mask(texts[:2], 5), strict=True):

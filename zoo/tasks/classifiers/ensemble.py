@@ -18,7 +18,6 @@ from zoo.serving.versions import check_version
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
 from zoo.tasks.files.class_files import ClassFiles
-from zoo.tasks.heads.class_labels import ClassLabels
 from zoo.tasks.inputs.reading import read_data, read_texts
 from zoo.tasks.inputs.texts import TokenIds
 from zoo.tasks.signatures import (
@@ -33,7 +32,7 @@ MAX_MEMBERS = 100  # members
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextEnsemble(ClassLabels, keras.Model):
+class TextEnsemble(keras.Model):
     """Averages the probabilities of several text classifiers.
 
     `p(label) = (p_1(label) + ... + p_n(label)) / n`. The members may have different
@@ -159,6 +158,14 @@ class TextEnsemble(ClassLabels, keras.Model):
     def answer(self, x, batch_size=None):
         """Returns what the exported model answers; see `zoo.tasks.Task.answer`."""
         return answer_texts(self, x, batch_size)
+
+    def encode_labels(self, y):
+        """Class numbers int64 (B,) from names or numbers, checked."""
+        return self.members[0].encode_labels(y)
+
+    def answers(self, outputs):
+        """The answers of a classifier; see `TextClassifier`."""
+        return self.members[0].answers(outputs)
 
     def answer_batch(self, *texts):
         """Converts string tensors (B,) to `answers`, in a graph, for an export."""

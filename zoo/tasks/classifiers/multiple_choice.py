@@ -8,7 +8,7 @@ from keras import ops
 from zoo.layers import output_layer
 from zoo.tasks.base import Task, check_encodes
 from zoo.tasks.files.choice_files import ChoiceFiles
-from zoo.tasks.heads.class_labels import LabelTargets
+from zoo.tasks.heads.class_labels import CLASS_NUMBERS, class_loss, class_metrics
 from zoo.tasks.heads.delimiter_head import merge_rows, sequence_inputs, split_rows
 from zoo.tasks.heads.head import (
     HEADS,
@@ -17,11 +17,12 @@ from zoo.tasks.heads.head import (
     merge_head_options,
     split_head_options,
 )
+from zoo.tasks.inputs.targets import label_ids
 from zoo.tasks.option_kinds import check_options
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class MultipleChoice(LabelTargets, Task):
+class MultipleChoice(Task):
     """Chooses one of N texts, such as the ending of a story.
 
     Each choice is one row of tokens, of the text and the choice. A dense layer with one
@@ -54,6 +55,8 @@ class MultipleChoice(LabelTargets, Task):
 
     task_name = "multiple_choice"
     classifies = "choices"
+    output_kind = "logits"
+    target_spec = CLASS_NUMBERS
     files = ChoiceFiles()
     encodes = True
 
@@ -130,6 +133,18 @@ class MultipleChoice(LabelTargets, Task):
     def layers_used(self):
         """Names of the layers that the vectors depend on."""
         return self.backbone.layers_for(self.head.output_of_backbone())
+
+    def default_loss(self):
+        """Softmax cross-entropy over the logits."""
+        return class_loss()
+
+    def default_metrics(self):
+        """Accuracy."""
+        return class_metrics()
+
+    def encode_labels(self, y, columns=None):
+        """Class numbers int64 (B,) from names or numbers, checked."""
+        return label_ids(y, self.labels)
 
     def answers(self, outputs):
         """From logits to choice int32 (B,), score (B,) and scores (B, N)."""

@@ -5,13 +5,18 @@ import tensorflow as tf
 
 from zoo.tasks.classifiers.sequence_task import SequenceTask
 from zoo.tasks.files.class_files import ClassFiles, NumberFiles
-from zoo.tasks.heads.class_labels import ClassLabels
+from zoo.tasks.heads.class_labels import (
+    CLASS_NUMBERS,
+    class_answers,
+    class_loss,
+    class_metrics,
+)
 from zoo.tasks.inputs.label_values import label_names
-from zoo.tasks.inputs.targets import one_for_each_text
+from zoo.tasks.inputs.targets import class_weights, label_ids, one_for_each_text
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TextClassifier(ClassLabels, SequenceTask):
+class TextClassifier(SequenceTask):
     """Predicts one of several labels for a text or a pair of texts.
 
     `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
@@ -61,6 +66,8 @@ class TextClassifier(ClassLabels, SequenceTask):
 
     task_name = "text_classifier"
     classifies = "texts"
+    output_kind = "logits"
+    target_spec = CLASS_NUMBERS
     files = ClassFiles()
 
     def __init__(
@@ -82,6 +89,26 @@ class TextClassifier(ClassLabels, SequenceTask):
         if found.labels and found.classifies == cls.classifies:
             return {**found.options, "labels": list(found.labels)}
         return None
+
+    def default_loss(self):
+        """Softmax cross-entropy over the logits."""
+        return class_loss()
+
+    def default_metrics(self):
+        """Accuracy."""
+        return class_metrics()
+
+    def encode_labels(self, y, columns=None):
+        """Class numbers int64 (B,) from names or numbers, checked."""
+        return label_ids(y, self.labels)
+
+    def encode_class_weight(self, class_weight, labels=None):
+        """A weight for each class number, checked; see `class_weights`."""
+        return class_weights(class_weight, self.labels, labels)
+
+    def answers(self, outputs):
+        """From logits to label, score, scores and labels; see `class_answers`."""
+        return class_answers(self.labels, outputs)
 
 
 @keras.saving.register_keras_serializable(package="zoo")

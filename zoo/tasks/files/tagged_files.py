@@ -6,11 +6,16 @@ from zoo.data import read_conll
 from zoo.evaluation import assess_tags, find_scheme, most_frequent_tags
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.files.labelled_files import LabelledFiles
-from zoo.tasks.taggers.tagging import WORD_KEYS, spans_of_text
+from zoo.tasks.taggers.tagged_words import (
+    WORD_KEYS,
+    label_names_of,
+    spans_of_text,
+    tagged_texts,
+)
 
 
 class TaggedFiles(LabelledFiles):
-    """Files, scores, answers and reports of a model with the methods of `Tagging`."""
+    """Files, scores, answers and reports of a tagger."""
 
     baselines = {"most frequent tag of each word": most_frequent_tags}
     reads_words = True
@@ -54,7 +59,7 @@ class TaggedFiles(LabelledFiles):
 
         The spans are in `entities`, if the model has a scheme.
         """
-        for text, words in model.tagged_texts(x):
+        for text, words in tagged_texts(model, x):
             row = {k: [word[key] for word in words] for k, key in WORD_KEYS.items()}
             if model.options["scheme"]:
                 row["entities"] = spans_of_text(text, words)
@@ -88,7 +93,7 @@ class TaggedFiles(LabelledFiles):
 
     def assess(self, model, labels, predicted, confidence=None):
         """Assesses predicted tags, see `zoo.evaluation.assess_tags`."""
-        scheme, names = model.options["scheme"], model.label_names(labels)
+        scheme, names = model.options["scheme"], label_names_of(model, labels)
         return assess_tags(names, predicted, model.labels, scheme, confidence)
 
     def describe_error(self, model, text, label, predicted):

@@ -43,7 +43,6 @@ class TextTraining:
         row_class: class of objects with the texts and targets of a row, or None.
         target_spec: tf.TensorSpec of encoded labels.
         rows_are_texts: bool, whether each text is a row of a batch, or several.
-        takes_text_batches: bool, whether methods for one batch take text.
     """
 
     columns = ("text",)
@@ -52,7 +51,6 @@ class TextTraining:
     row_class = None
     target_spec = tf.TensorSpec(None, tf.float32)
     rows_are_texts = True
-    takes_text_batches = True
 
     def fit(
         self,

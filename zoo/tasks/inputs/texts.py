@@ -146,10 +146,21 @@ class Texts:
         return self.task.make_batches(self, BatchPlan(size, token_budget=budget))
 
     def one_batch(self):
-        """x, y and weights of a batch with all rows."""
-        check_one_batch(self.task)
+        """x, y and weights of a batch with all rows.
+
+        Raises:
+            TypeError: if the texts lack an input of the model, such as masks.
+        """
         example = encode_batch(self.task, self.columns, *self.targets)
-        return keras.utils.unpack_x_y_sample_weight(example)
+        x, y, weights = keras.utils.unpack_x_y_sample_weight(example)
+        missing = sorted(self.task.input.keys() - self.task.complete(x).keys())
+        if missing:
+            raise TypeError(
+                f"One batch of a {type(self.task).__name__} must also have "
+                f"`{'`, `'.join(missing)}`. Received: text. Use `fit`, or a batch of "
+                "`batches(texts)`."
+            )
+        return x, y, weights
 
     def predict(self, predict, batch_size, steps):
         """The outputs of the task, in the order of the rows.
@@ -334,13 +345,4 @@ def check_predicts(task):
         raise TypeError(
             "`predict` cannot return outputs of texts of different lengths. Received: "
             f"text. Use `{'` or `'.join(task.text_methods)}`."
-        )
-
-
-def check_one_batch(task):
-    """Raises TypeError if a batch of text has no targets before it is masked."""
-    if not task.takes_text_batches:
-        raise TypeError(
-            f"One batch of a {type(task).__name__} must contain its masks. Received: "
-            "text. Use `fit`, or a batch of `batches(texts)`."
         )

@@ -1,5 +1,7 @@
 """The language model over words: pretraining, and how likely a text is."""
 
+import functools
+
 import keras
 import tensorflow as tf
 from keras import ops
@@ -83,7 +85,7 @@ class BidirectionalLM(Task):
                 "`num_words` must be at least the tokenizer's vocabulary. Received: "
                 f"{num_words} and {len(vocabulary)} words."
             )
-        inputs, states, carried = self._make_inputs(backbone, rows)
+        inputs, states, carried = make_inputs(backbone, rows)
         found = backbone.connect_language_model(
             backbone.config, backbone.named_layers, {**inputs, **states}
         )
@@ -97,23 +99,6 @@ class BidirectionalLM(Task):
             outputs = keep(outputs, [found[name] for name in states])
         options = {"num_words": num_words, "num_samples": num_samples, "rows": rows}
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
-
-    @staticmethod
-    def _make_inputs(backbone, rows):
-        """Symbolic inputs, the states that they begin with, and what carries these."""
-        inputs = {}
-        for name in ("forward", "backward"):
-            for kind, shape in (("ids", (None, None)), ("targets", (None,))):
-                key = f"{name}_{kind}"
-                inputs[key] = keras.Input(shape, rows, dtype="int32", name=key)
-        if not rows:
-            mask = keras.Input((None,), dtype="int32", name="padding_mask")
-            return {**inputs, "padding_mask": mask}, {}, None
-        fresh = keras.Input((), rows, dtype="int32", name="fresh")
-        shapes = backbone.state_shapes(backbone.config)
-        carried = CarriedState(rows, list(shapes.values()), name="carried_state")
-        states = dict(zip(shapes, carried(fresh), strict=True))
-        return {**inputs, "fresh": fresh}, states, carried
 
     def complete(self, inputs):
         """Adds the mask, without which no word is padding."""
@@ -137,16 +122,8 @@ class BidirectionalLM(Task):
 
     def make_batches(self, data, plan):
         """See `Task`; a model that carries states needs streams."""
-        self._check_rows()
+        check_rows(self)
         return super().make_batches(data, plan)
-
-    def _check_rows(self):
-        if self.options["rows"]:
-            raise ValueError(
-                "A model that carries states takes streams, "
-                "`zoo.data.stream_batches(...).map(model.finish)`. Received: texts, "
-                f"and rows={self.options['rows']}. Load it with `rows=None`."
-            )
 
     def finish(self, x, *targets):
         """An example: x, y and weights, float32 (B, 2, L)."""
@@ -157,13 +134,14 @@ class BidirectionalLM(Task):
 
     def answer_eagerly(self, texts):
         """`answer_batch`, compiled: a step of an LSTM takes 20 ms if it is not."""
-        self._check_rows()
+        check_rows(self)
         x = read_batch(self, (texts,))
         signature = {
             name: tf.TensorSpec([None, None, *part.shape[2:]], part.dtype)
             for name, part in x.items()
         }
-        return compiled_function(self, "answer", self._answers_of, [signature])(x)
+        answers = functools.partial(answers_of, self)
+        return compiled_function(self, "answer", answers, [signature])(x)
 
     def answer_batch(self, texts):
         """How likely texts are, in a graph.
@@ -176,17 +154,45 @@ class BidirectionalLM(Task):
             probability by each model; words int32, how many were predicted, an end of
             the sentence included; perplexity float32, of a word, by the mean of both.
         """
-        self._check_rows()
-        return self._answers_of(read_batch(self, (texts,)))
+        check_rows(self)
+        return answers_of(self, read_batch(self, (texts,)))
 
-    def _answers_of(self, x):
-        """`answer_batch` for inputs of the model, dict of int32 (B, L, ...)."""
-        mask = tf.cast(x["padding_mask"], tf.float32)
-        scores = -tf.reduce_sum(self(x, training=False) * mask[:, None], axis=2)
-        words = tf.reduce_sum(mask, axis=1)
-        return {
-            "forward": scores[:, 0],
-            "backward": scores[:, 1],
-            "words": tf.cast(words, tf.int32),
-            "perplexity": tf.exp(-tf.reduce_mean(scores, axis=1) / words),
-        }
+
+def make_inputs(backbone, rows):
+    """Symbolic inputs, the states that they begin with, and what carries these."""
+    inputs = {}
+    for name in ("forward", "backward"):
+        for kind, shape in (("ids", (None, None)), ("targets", (None,))):
+            key = f"{name}_{kind}"
+            inputs[key] = keras.Input(shape, rows, dtype="int32", name=key)
+    if not rows:
+        mask = keras.Input((None,), dtype="int32", name="padding_mask")
+        return {**inputs, "padding_mask": mask}, {}, None
+    fresh = keras.Input((), rows, dtype="int32", name="fresh")
+    shapes = backbone.state_shapes(backbone.config)
+    carried = CarriedState(rows, list(shapes.values()), name="carried_state")
+    states = dict(zip(shapes, carried(fresh), strict=True))
+    return {**inputs, "fresh": fresh}, states, carried
+
+
+def check_rows(task):
+    """Raises ValueError if a model carries states, and so takes no texts."""
+    if task.options["rows"]:
+        raise ValueError(
+            "A model that carries states takes streams, "
+            "`zoo.data.stream_batches(...).map(model.finish)`. Received: texts, "
+            f"and rows={task.options['rows']}. Load it with `rows=None`."
+        )
+
+
+def answers_of(task, x):
+    """`answer_batch` for inputs of the model, dict of int32 (B, L, ...)."""
+    mask = tf.cast(x["padding_mask"], tf.float32)
+    scores = -tf.reduce_sum(task(x, training=False) * mask[:, None], axis=2)
+    words = tf.reduce_sum(mask, axis=1)
+    return {
+        "forward": scores[:, 0],
+        "backward": scores[:, 1],
+        "words": tf.cast(words, tf.int32),
+        "perplexity": tf.exp(-tf.reduce_mean(scores, axis=1) / words),
+    }

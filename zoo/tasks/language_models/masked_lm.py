@@ -74,7 +74,6 @@ class MaskedLM(Task):
     answers_tokens = False
     text_methods = ("fill_mask", "answer")
     pretrains = True
-    takes_text_batches = False
     learning_rate = 1e-4
 
     def __init__(
@@ -172,7 +171,7 @@ class MaskedLM(Task):
             self.options["max_predictions"],
             whole_words=self.options["whole_words"],
         )
-        return self._example({**x, **masked})
+        return masked_example({**x, **masked}, self.options["next_sentence"])
 
     def fixed_example(self, batch):
         """An example from a batch that is stored with its masks.
@@ -183,17 +182,7 @@ class MaskedLM(Task):
         Returns:
             what `make_example` returns.
         """
-        return self._example(dict(batch))
-
-    def _example(self, x):
-        y, weight = x.pop("mask_ids"), x.pop("mask_weights")
-        label = x.pop("next_sentence", None)
-        if self.options["next_sentence"]:
-            rows = tf.fill(tf.shape(y)[:1], 0.0 if label is None else 1.0)
-            label = tf.cast(rows, tf.int32) if label is None else label
-            y = {"masked_lm": y, "next_sentence": label}
-            weight = {"masked_lm": weight, "next_sentence": rows}
-        return x, y, weight
+        return masked_example(dict(batch), self.options["next_sentence"])
 
     def make_batches(self, data, plan):
         """See `Task`; the batches are masked, and have their targets and weights."""
@@ -251,7 +240,7 @@ class MaskedLM(Task):
         filled = [
             row
             for start in range(0, len(columns[0]), size)
-            for row in self._filled([c[start : start + size] for c in columns], k)
+            for row in filled_masks(self, [c[start : start + size] for c in columns], k)
         ]
         if [] in filled:
             raise ValueError(
@@ -262,40 +251,6 @@ class MaskedLM(Task):
             )
         return filled[0] if single else filled
 
-    def _filled(self, columns, k):
-        """`fill_mask` of a few texts; of a text without a mask, an empty list."""
-        k = min(k, self.tokenizer.vocabulary_size)
-        positions, best = self._fill(tuple(columns), k)
-        tokens = np.array(self.tokenizer.vocabulary, object)[best.indices.numpy()]
-        filled = [
-            [list(zip(*mask, strict=True)) for mask in zip(ids, scores, strict=True)]
-            for ids, scores in zip(tokens, best.values.numpy().tolist(), strict=True)
-        ]
-        counts = positions.row_lengths().numpy()
-        return [row[:count] for row, count in zip(filled, counts, strict=True)]
-
-    def _fill(self, columns, k, most=None):
-        """Positions of masks, ragged (B, None), and the top k there, (B, M, k).
-
-        With `most`, only so many masks of a text are read.
-        """
-        packer = Packer(self.mask_tokenizer, self.sequence_length)
-        x = read_batch(self, columns, packer)
-        masks = x["token_ids"] == self.tokenizer.mask_id
-        places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
-        positions = tf.ragged.boolean_mask(places, masks)[:, :most]
-        width = tf.maximum(positions.bounding_shape(axis=1), 1)
-        dense = positions.to_tensor(shape=tf.stack([-1, width]))
-        x["mask_positions"] = tf.cast(dense, tf.int32)
-        logits = self(x, training=False)
-        if self.options["next_sentence"]:
-            logits = logits["masked_lm"]
-        scores = tf.nn.softmax(logits)
-        # The embedding may have more rows than the vocabulary has tokens.
-        return positions, tf.math.top_k(
-            scores[..., : self.tokenizer.vocabulary_size], k
-        )
-
     def answer_batch(self, *texts):
         """The five most probable tokens for the first [MASK] of each text.
 
@@ -303,7 +258,7 @@ class MaskedLM(Task):
             dict of tokens string (B, 5) and scores float32 (B, 5). They are "" and 0
             for a text without a mask.
         """
-        positions, best = self._fill(texts, 5, most=1)
+        positions, best = fill_masks(self, texts, 5, most=1)
         found = positions.row_lengths()[:, None] > 0
         # One more column, so that there is a first column if no text has a mask.
         ids = tf.pad(best.indices, [[0, 0], [0, 1], [0, 0]])[:, 0]
@@ -313,3 +268,49 @@ class MaskedLM(Task):
             "tokens": tf.where(found, tokens, ""),
             "scores": tf.where(found, scores, 0.0),
         }
+
+
+def masked_example(x, next_sentence):
+    """x, targets and weights of the features of masked rows, a dict."""
+    y, weight = x.pop("mask_ids"), x.pop("mask_weights")
+    label = x.pop("next_sentence", None)
+    if next_sentence:
+        rows = tf.fill(tf.shape(y)[:1], 0.0 if label is None else 1.0)
+        label = tf.cast(rows, tf.int32) if label is None else label
+        y = {"masked_lm": y, "next_sentence": label}
+        weight = {"masked_lm": weight, "next_sentence": rows}
+    return x, y, weight
+
+
+def filled_masks(task, columns, k):
+    """`fill_mask` of a few texts; of a text without a mask, an empty list."""
+    k = min(k, task.tokenizer.vocabulary_size)
+    positions, best = fill_masks(task, tuple(columns), k)
+    tokens = np.array(task.tokenizer.vocabulary, object)[best.indices.numpy()]
+    filled = [
+        [list(zip(*mask, strict=True)) for mask in zip(ids, scores, strict=True)]
+        for ids, scores in zip(tokens, best.values.numpy().tolist(), strict=True)
+    ]
+    counts = positions.row_lengths().numpy()
+    return [row[:count] for row, count in zip(filled, counts, strict=True)]
+
+
+def fill_masks(task, columns, k, most=None):
+    """Positions of masks, ragged (B, None), and the top k there, (B, M, k).
+
+    With `most`, only so many masks of a text are read.
+    """
+    packer = Packer(task.mask_tokenizer, task.sequence_length)
+    x = read_batch(task, columns, packer)
+    masks = x["token_ids"] == task.tokenizer.mask_id
+    places = tf.broadcast_to(tf.range(tf.shape(masks)[1])[None], tf.shape(masks))
+    positions = tf.ragged.boolean_mask(places, masks)[:, :most]
+    width = tf.maximum(positions.bounding_shape(axis=1), 1)
+    dense = positions.to_tensor(shape=tf.stack([-1, width]))
+    x["mask_positions"] = tf.cast(dense, tf.int32)
+    logits = task(x, training=False)
+    if task.options["next_sentence"]:
+        logits = logits["masked_lm"]
+    scores = tf.nn.softmax(logits)
+    # The embedding may have more rows than the vocabulary has tokens.
+    return positions, tf.math.top_k(scores[..., : task.tokenizer.vocabulary_size], k)

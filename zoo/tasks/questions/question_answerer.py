@@ -9,16 +9,18 @@ from keras import ops
 
 from zoo import ragged_rows
 from zoo.data import Question, QuestionPacker, check_answers
+from zoo.evaluation import best_null_threshold, squad_scores
 from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task, check_encodes
 from zoo.tasks.files.question_files import QuestionFiles
 from zoo.tasks.heads.delimiter_head import delimiter_framing, special_embedding
+from zoo.tasks.inputs.reading import read_data, unpack_rows
 from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.questions.answer_spans import token_places
-from zoo.tasks.questions.span_decoding import SpanDecoding
-from zoo.tasks.questions.true_answers import answer_list
+from zoo.tasks.questions.span_decoding import answer_in_graph, answer_questions
+from zoo.tasks.questions.true_answers import answer_list, answer_texts, answers_at
 
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
 PADDING = -1e9  # the score of a token that is padding
@@ -26,7 +28,7 @@ LAST = 2**31 - 1  # the largest position that int32 holds
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class QuestionAnswerer(SpanDecoding, Task):
+class QuestionAnswerer(Task):
     """Finds the part of a text that answers a question.
 
     `logits = x W + b`, two numbers for each token: the score that it is the first token
@@ -77,6 +79,8 @@ class QuestionAnswerer(SpanDecoding, Task):
     target_spec = tf.TensorSpec([None, 2], tf.int32)
     columns = ("question", "context")
     row_class = Question
+    answers_tokens = False
+    text_methods = ("answer", "answer_question")
     files = QuestionFiles()
 
     def __init__(
@@ -95,7 +99,7 @@ class QuestionAnswerer(SpanDecoding, Task):
         check_options(locals())
         longest = backbone.config.max_sequence_length or SEQUENCE_LENGTH
         inputs = backbone.make_inputs(backbone.config)
-        outputs = self._logits(backbone, inputs)
+        outputs = span_logits(backbone, inputs)
         if sequence_length is None:
             sequence_length = min(SEQUENCE_LENGTH, longest)
         options = {
@@ -119,25 +123,6 @@ class QuestionAnswerer(SpanDecoding, Task):
     def recognise(cls, found):
         """The arguments of a checkpoint that answers questions."""
         return {} if "spans" in found.heads else None
-
-    @staticmethod
-    def _logits(backbone, inputs):
-        """The scores (B, 2, L) of the tokens of rows (B, L)."""
-        layers = backbone.named_layers
-        if backbone.adds_tokens:
-            special = special_embedding(backbone)
-            layers = {**layers, special.name: special}
-            x = backbone.connect(backbone.config, layers, inputs)["sequence_output"]
-        else:
-            x = backbone(inputs)["sequence_output"]
-        dense = output_layer(2, backbone, "spans")
-        real = ops.cast(ops.not_equal(inputs["padding_mask"], 0), "float32")[:, None]
-        scores = ops.transpose(dense(x), (0, 2, 1)) + PADDING * (1.0 - real)
-        if not backbone.reads_forward:
-            return scores
-        last = real - ops.pad(real[..., 1:], ((0, 0), (0, 0), (0, 1)))
-        last = ops.sum(scores * last, axis=-1, keepdims=True)
-        return ops.concatenate([last, scores[..., 1:]], axis=-1)
 
     @property
     def packer(self):
@@ -171,7 +156,7 @@ class QuestionAnswerer(SpanDecoding, Task):
         y = y.to_numpy() if hasattr(y, "to_numpy") else y
         y = y.tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
         if isinstance(y, (list, tuple)):
-            y = self._positions(y, columns)
+            y = answer_positions(y, columns)
         y = np.asarray(y)
         y = y.reshape(-1, 2).astype("int64") if y.size == 0 else y
         if y.ndim != 2 or y.shape[1] != 2 or y.dtype.kind not in "iu":
@@ -194,17 +179,6 @@ class QuestionAnswerer(SpanDecoding, Task):
             )
         return y.astype("int32")
 
-    def _positions(self, y, columns):
-        """The positions of the first answer to each question, list of pairs."""
-        answers = [answer_list(row, number) for number, row in enumerate(y)]
-        if columns is not None:
-            check_lengths(len(columns[0]), y)
-            contexts = as_numpy(columns[1]).tolist()
-            for row, (context, known) in enumerate(zip(contexts, answers, strict=True)):
-                check_answers(Question("", "", context, known), f"of row {row}")
-        firsts = [row[0] if row else None for row in answers]
-        return [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in firsts]
-
     def per_row(self, columns, rows, targets):
         """Targets of questions as those of their windows; see `Task`."""
         windows = rows.pop("windows")
@@ -222,6 +196,111 @@ class QuestionAnswerer(SpanDecoding, Task):
         if weight is not None:
             targets[1] = tf.repeat(weight[:, None], 2, axis=1)
         return super().finish(x, *targets)
+
+    def answer(self, x, batch_size=None):
+        """The best answers to questions, as numpy; see `Task.answer`.
+
+        Windows of similar length are read together.
+
+        Args:
+            x: (questions, contexts), or a list of `zoo.data.Question`.
+            batch_size: int, windows that are read together; by default as many as have
+                2,048 tokens.
+
+        Returns:
+            dict of numpy arrays (B, ...), see
+            `zoo.tasks.questions.answer_spans.best_answers`.
+        """
+        columns, threshold = self.text_columns(x), self.options["null_threshold"]
+        return answer_questions(self, columns, batch_size, threshold)
+
+    def answer_batch(self, questions, contexts):
+        """The best answers to questions, in a graph; see `answer`."""
+        return answer_in_graph(self, questions, contexts)
+
+    def answer_question(self, question, context):
+        """The best answer to one question.
+
+        Args:
+            question, context: str.
+
+        Returns:
+            dict of text str, score float, its probability, and begin and end int, its
+            position in characters; "" and -1 for no answer.
+
+        Raises:
+            TypeError: if an argument is not a str.
+        """
+        if not isinstance(question, str) or not isinstance(context, str):
+            raise TypeError(
+                "`answer_question` takes one question and one context. Received: "
+                f"{type(question).__name__} and {type(context).__name__}. Use `answer` "
+                "for lists."
+            )
+        (found,) = self.files.answer_rows(self, ([question], [context]))
+        return found
+
+    def find_null_threshold(self, x, y=None, batch_size=None):
+        """Finds the best threshold for "no answer", and sets `null_threshold`.
+
+        The questions must not be those of the training.
+
+        Source: Devlin et al. 2019, section 4.3: the largest F1 on held-out questions.
+
+        Args:
+            x, y: questions with answers, as `fit` takes them.
+            batch_size: see `answer`.
+
+        Returns:
+            dict of null_threshold, f1 and exact, float.
+        """
+        x, y = unpack_rows(self, x, y)
+        columns = read_data(self, (x, y, None), "find_null_threshold").columns
+        if not isinstance(y, (list, tuple)):
+            y = answers_at(as_numpy(columns[1]).tolist(), np.asarray(y))
+        true = [answer_texts(answer_list(row, i)) for i, row in enumerate(y)]
+        found = answer_questions(self, columns, batch_size, None)
+        texts, odds = found["text"].tolist(), found["null_odds"].tolist()
+        threshold = best_null_threshold(true, texts, odds)
+        self.options["null_threshold"] = threshold
+        kept = ["" if o > threshold else t for t, o in zip(texts, odds, strict=True)]
+        scores = squad_scores(true, kept, "2.0")
+        return {
+            "null_threshold": threshold,
+            "f1": scores["f1"],
+            "exact": scores["exact"],
+        }
+
+
+def span_logits(backbone, inputs):
+    """The scores (B, 2, L) of the tokens of rows (B, L)."""
+    layers = backbone.named_layers
+    if backbone.adds_tokens:
+        special = special_embedding(backbone)
+        layers = {**layers, special.name: special}
+        x = backbone.connect(backbone.config, layers, inputs)["sequence_output"]
+    else:
+        x = backbone(inputs)["sequence_output"]
+    dense = output_layer(2, backbone, "spans")
+    real = ops.cast(ops.not_equal(inputs["padding_mask"], 0), "float32")[:, None]
+    scores = ops.transpose(dense(x), (0, 2, 1)) + PADDING * (1.0 - real)
+    if not backbone.reads_forward:
+        return scores
+    last = real - ops.pad(real[..., 1:], ((0, 0), (0, 0), (0, 1)))
+    last = ops.sum(scores * last, axis=-1, keepdims=True)
+    return ops.concatenate([last, scores[..., 1:]], axis=-1)
+
+
+def answer_positions(y, columns):
+    """The positions of the first answer to each question, list of pairs."""
+    answers = [answer_list(row, number) for number, row in enumerate(y)]
+    if columns is not None:
+        check_lengths(len(columns[0]), y)
+        contexts = as_numpy(columns[1]).tolist()
+        for row, (context, known) in enumerate(zip(contexts, answers, strict=True)):
+            check_answers(Question("", "", context, known), f"of row {row}")
+    firsts = [row[0] if row else None for row in answers]
+    return [(-1, -1) if a is None else (a[1], a[1] + len(a[0])) for a in firsts]
 
 
 def _outside(contexts, y):

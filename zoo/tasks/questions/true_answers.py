@@ -34,3 +34,11 @@ def answer_list(answers, row):
             "questions whose answers are unknown."
         )
     return found
+
+
+def answers_at(contexts, places):
+    """Answers at positions int (B, 2); [] for no answer."""
+    return [
+        [] if begin < 0 else [(context[begin:end], begin)]
+        for context, (begin, end) in zip(contexts, places.tolist(), strict=True)
+    ]

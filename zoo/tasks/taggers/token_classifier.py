@@ -1,5 +1,7 @@
 """A task with a label for every word of a text."""
 
+import functools
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -7,26 +9,32 @@ import tensorflow as tf
 from zoo import ragged_rows
 from zoo.checks.ranges import check_choice
 from zoo.data import WordWindowPacker
-from zoo.evaluation import allowed_transitions
+from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import output_layer
-from zoo.tasks.answering import compiled_function
+from zoo.tasks.answering import answer_parts, compiled_function
 from zoo.tasks.base import Task, check_encodes
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.files.tagged_files import TaggedFiles
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
+from zoo.tasks.inputs.reading import read_data
 from zoo.tasks.inputs.targets import label_ids, label_rows
 from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
-from zoo.tasks.taggers.tagging import Tagging
+from zoo.tasks.taggers.tagged_words import (
+    WORD_KEYS,
+    label_names_of,
+    spans_of_text,
+    tagged_texts,
+)
 from zoo.text.white_space import split_words
 
 MIN_ROWS_IN_BLOCK = 32  # the least number of rows in a block; a long text has many rows
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TokenClassifier(Tagging, Task):
+class TokenClassifier(Task):
     """Predicts one of several labels for every word: parts of speech, names, chunks.
 
     `logits = dropout(x_first) W + b`, where x_first is the vector of the first piece of
@@ -163,23 +171,11 @@ class TokenClassifier(Tagging, Task):
         """
         rows = label_rows(y)
         if columns is not None:
-            self._check_lengths(columns, rows)
+            check_words(self.tokenizer, columns, rows)
         flat = [label for row in rows for label in row]
         numbers = iter(label_ids(flat, self.labels).tolist() if flat else ())
         texts = [" ".join(str(next(numbers)) for _ in row) for row in rows]
         return np.array(texts, object)
-
-    def _check_lengths(self, columns, rows):
-        """Raises ValueError unless there is a label for every word."""
-        check_lengths(len(columns[0]), rows)
-        words = self.tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
-        for row, (count, labels) in enumerate(zip(words, rows, strict=True)):
-            if count != len(labels):
-                raise ValueError(
-                    "A sentence must have a label for every word. Received: "
-                    f"{len(labels)} labels for {count} words in row {row}. Words are "
-                    "separated by white space."
-                )
 
     def per_row(self, columns, rows, targets):
         """Labels of texts as those of their windows; see `TextTraining.per_row`."""
@@ -220,42 +216,120 @@ class TokenClassifier(Tagging, Task):
             words string, begins and ends int32, the positions of words in characters.
             Padding is "", 0 and -1.
         """
-        return self._describe(texts, *self.preprocessor.windows((texts,)))
-
-    def _describe(self, texts, x, sizes):
-        words, begins, ends = self.tokenizer.split(texts, "characters")
-        emissions = self._emissions(x, tf.maximum(tf.size(texts), MIN_ROWS_IN_BLOCK))
-        emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
-        width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
-        shape = tf.stack([-1, width])
-        emissions = emissions.to_tensor(shape=tf.concat([shape, [-1]], 0))
-        emissions.set_shape((None, None, len(self.labels)))
-        mask = tf.sequence_mask(sizes, width)
-        tags, scores = self.decoder.decode(self, emissions, mask)
-        scores = tf.minimum(scores, 1.0)  # more is an error of rounding
-        return {
-            "tags": tf.where(mask, tf.gather(tf.constant(self.labels), tags), ""),
-            "scores": tf.where(mask, scores, 0.0),
-            "words": words.to_tensor("", shape=shape),
-            "begins": begins.to_tensor(-1, shape=shape),
-            "ends": ends.to_tensor(-1, shape=shape),
-        }
-
-    def _emissions(self, x, size):
-        """Emissions (M, T) of the words of all rows, computed `size` rows at once."""
-        classifier = keras.Model(self.input, self.get_layer("classifier").output)
-        # Keras would take other features for inputs, in the order of their names.
-        x = {name: x[name] for name in self.input}
-
-        def emissions(block):
-            found = classifier(block, training=False)
-            return tf.boolean_mask(found, block["word_positions"] >= 0)
-
-        return in_blocks(emissions, x, size, tf.zeros((0, len(self.labels))))
+        return describe_words(self, texts, *self.preprocessor.windows((texts,)))
 
     def answer_eagerly(self, texts):
         """`answer_batch`, mostly as a `tf.function`."""
-        describe = compiled_function(
-            self, "answer", self._describe, reduce_retracing=True
-        )
+        describe = functools.partial(describe_words, self)
+        describe = compiled_function(self, "answer", describe, reduce_retracing=True)
         return describe(texts, *self.preprocessor.windows((texts,)))
+
+    def tag(self, texts, batch_size=None):
+        """The words of texts with their tags and positions.
+
+        Args:
+            texts: list of str, or of lists of words.
+            batch_size: int, 32 by default.
+
+        Returns:
+            list with one list for each text. It has a dict for each word: word, tag,
+            score, and begin and end in characters. `tag` joins a list of words with
+            spaces before it counts characters.
+
+        Raises:
+            TypeError: if `texts` is one string, or not text.
+        """
+        found, names = {}, WORD_KEYS.values()
+        for numbers, answers in answer_parts(self, texts, batch_size):
+            columns = [answers[key].tolist() for key in WORD_KEYS]
+            for number, *row in zip(numbers.tolist(), *columns, strict=True):
+                words = (
+                    dict(zip(names, word, strict=True))
+                    for word in zip(*row, strict=True)
+                )
+                found[number] = [word for word in words if word["begin"] >= 0]
+        return [found[number] for number in range(len(found))]
+
+    def entities(self, texts, batch_size=None):
+        """The spans of texts, such as names.
+
+        Args:
+            texts: one str; or list of str, or of lists of words.
+            batch_size: int, 32 by default.
+
+        Returns:
+            list with a dict for each span: text, label, score, the mean probability of
+            its tags, and begin and end in characters. For several texts, a list with
+            one such list for each text.
+
+        Raises:
+            TypeError: if `texts` is not text.
+            ValueError: if the labels are not tags of spans, such as B-PER.
+        """
+        if isinstance(texts, str):
+            return self.entities([texts])[0]
+        rows = tagged_texts(self, texts, batch_size)
+        return [spans_of_text(text, words) for text, words in rows]
+
+    def score(self, x, y, batch_size=None):
+        """Precision, recall and F1 of spans; see `zoo.evaluation.span_scores`.
+
+        Args:
+            x: texts, or lists of words.
+            y: labels of every word.
+            batch_size: int, 32 by default.
+
+        Raises:
+            ValueError: if labels are unknown, or a word has no label.
+        """
+        data = read_data(self, (x, y, None), "score")
+        tagged = self.tag(data.columns, batch_size)
+        found = [[word["tag"] for word in row] for row in tagged]
+        return span_scores(label_names_of(self, y), found)
+
+
+def check_words(tokenizer, columns, rows):
+    """Raises ValueError unless there is a label for every word."""
+    check_lengths(len(columns[0]), rows)
+    words = tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
+    for row, (count, labels) in enumerate(zip(words, rows, strict=True)):
+        if count != len(labels):
+            raise ValueError(
+                "A sentence must have a label for every word. Received: "
+                f"{len(labels)} labels for {count} words in row {row}. Words are "
+                "separated by white space."
+            )
+
+
+def describe_words(task, texts, x, sizes):
+    """The answers to texts whose windows `x` have words of some `sizes`."""
+    words, begins, ends = task.tokenizer.split(texts, "characters")
+    emissions = word_emissions(task, x, tf.maximum(tf.size(texts), MIN_ROWS_IN_BLOCK))
+    emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
+    width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
+    shape = tf.stack([-1, width])
+    emissions = emissions.to_tensor(shape=tf.concat([shape, [-1]], 0))
+    emissions.set_shape((None, None, len(task.labels)))
+    mask = tf.sequence_mask(sizes, width)
+    tags, scores = task.decoder.decode(task, emissions, mask)
+    scores = tf.minimum(scores, 1.0)  # more is an error of rounding
+    return {
+        "tags": tf.where(mask, tf.gather(tf.constant(task.labels), tags), ""),
+        "scores": tf.where(mask, scores, 0.0),
+        "words": words.to_tensor("", shape=shape),
+        "begins": begins.to_tensor(-1, shape=shape),
+        "ends": ends.to_tensor(-1, shape=shape),
+    }
+
+
+def word_emissions(task, x, size):
+    """Emissions (M, T) of the words of all rows, computed `size` rows at once."""
+    classifier = keras.Model(task.input, task.get_layer("classifier").output)
+    # Keras would take other features for inputs, in the order of their names.
+    x = {name: x[name] for name in task.input}
+
+    def emissions(block):
+        found = classifier(block, training=False)
+        return tf.boolean_mask(found, block["word_positions"] >= 0)
+
+    return in_blocks(emissions, x, size, tf.zeros((0, len(task.labels))))

@@ -77,23 +77,10 @@ class Parser(Translator):
         texts = super().encode_labels(y)
         trees = [read_tree(text.decode(), clean=True) for text in texts]
         if columns is not None:
-            self._check_leaves(columns, trees)
+            check_leaves(self.tokenizer, columns, trees)
         kind = self.tokenizer.linearization
         texts = [" ".join(linearize(tree, kind)) for tree in trees]
         return np.array([text.encode() for text in texts], object)
-
-    def _check_leaves(self, columns, trees):
-        """Raises ValueError unless a tree has a leaf for every word."""
-        check_lengths(len(columns[0]), trees)
-        words = self.tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
-        for row, (count, tree) in enumerate(zip(words, trees, strict=True)):
-            leaves = len(find_leaves(tree))
-            if leaves != count:
-                raise ValueError(
-                    "A tree must have a leaf for every word. Received: "
-                    f"{leaves} leaves for {count} words in row {row}. Words are "
-                    "separated by white space, and traces do not count."
-                )
 
     def parse(self, sentences, batch_size=None, return_scores=False, **options):
         """Writes the tree of every sentence.
@@ -116,3 +103,17 @@ class Parser(Translator):
         return self.writer.write_texts(
             sentences, batch_size, return_scores, False, **options
         )
+
+
+def check_leaves(tokenizer, columns, trees):
+    """Raises ValueError unless a tree has a leaf for every word."""
+    check_lengths(len(columns[0]), trees)
+    words = tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
+    for row, (count, tree) in enumerate(zip(words, trees, strict=True)):
+        leaves = len(find_leaves(tree))
+        if leaves != count:
+            raise ValueError(
+                "A tree must have a leaf for every word. Received: "
+                f"{leaves} leaves for {count} words in row {row}. Words are "
+                "separated by white space, and traces do not count."
+            )

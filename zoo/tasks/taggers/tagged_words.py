@@ -1,0 +1,45 @@
+"""The words of texts with their tags, and the spans that the tags make."""
+
+from zoo.evaluation import find_spans
+from zoo.tasks.answering import as_numpy
+
+# The name of an answer for all words, and for one word.
+WORD_KEYS = {
+    "words": "word",
+    "tags": "tag",
+    "scores": "score",
+    "begins": "begin",
+    "ends": "end",
+}
+
+
+def tagged_texts(task, texts, batch_size=None):
+    """Pairs of a text, str, and its words, see `tag`; an iterator."""
+    columns = as_numpy(task.text_columns(texts)[0]).tolist()
+    return zip(columns, task.tag(texts, batch_size), strict=True)
+
+
+def label_names_of(task, y):
+    """The names of the labels of every word, list of lists of str, checked."""
+    rows = [row.split() for row in task.encode_labels(y)]
+    return [[task.labels[int(number)] for number in row] for row in rows]
+
+
+def spans_of_text(text, words):
+    """The spans of a text, see `TokenClassifier.entities`.
+
+    Args:
+        text: str.
+        words: list of dict of tag, score, begin and end, from `tag`.
+
+    Returns:
+        list of dict of text, begin, end, label and score.
+    """
+    found = []
+    for label, first, last in find_spans([word["tag"] for word in words]):
+        own = words[first:last]
+        begin, end = own[0]["begin"], own[-1]["end"]
+        score = sum(word["score"] for word in own) / len(own)
+        place = {"text": text[begin:end], "begin": begin, "end": end}
+        found.append({**place, "label": label, "score": score})
+    return found
