@@ -6,6 +6,7 @@ import functools
 import re
 import sys
 
+import keras
 import pytest
 from places import ROOT
 from private_names import INTERNALS, foreign_private_names
@@ -18,7 +19,7 @@ SOURCES = sorted((ROOT / "zoo").rglob("*.py"))
 PROGRAMS = sorted(p for d in ("benchmarks", "tests") for p in (ROOT / d).rglob("*.py"))
 LONGEST_FILE, LONGEST_CLASS, LONGEST_FUNCTION = 350, 500, 60
 LARGEST_ROOM = 20  # files of a folder
-MOST_BASES = 9  # classes of ours that a task is made of
+MOST_BASES, MOST_NAMES = 6, 60  # of a task: classes of ours, names that Keras lacks
 # The same thing seen from two rooms: an objective trains a task of the same name.
 TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
 
@@ -286,10 +287,12 @@ def test_no_room_has_many_files():
     assert max(rooms.values()) <= LARGEST_ROOM
 
 
-def test_tasks_have_few_bases():
+def test_tasks_have_few_bases_and_names():
     for kind in TASKS.values():
         bases = [c for c in kind.__mro__[1:] if c.__module__.startswith("zoo.")]
         assert len(bases) <= MOST_BASES, bases
+        names = {*dir(kind)} - {*dir(keras.Model)}
+        assert len(names) <= MOST_NAMES, f"{kind.__name__} has {len(names)} names"
 
 
 def no_module_branches_on_the_name_of_a_head(path):

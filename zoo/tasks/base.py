@@ -16,6 +16,7 @@ from zoo.tasks.inputs.text_input import holds_text
 from zoo.tasks.losses.weighted_means import named_metrics
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.signatures import export_task
+from zoo.tasks.task_layers import head_layers, used_variables
 from zoo.tasks.task_saving import COMPILES, TaskSaving
 from zoo.training import AdamW, PlannedDecay, layer_depths
 
@@ -381,38 +382,3 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         See `zoo.tasks.signatures.export_task` for arguments, signatures and errors.
         """
         return export_task(self, directory, version, pair, **kwargs)
-
-
-def check_encodes(kind, backbone):
-    """Raises ValueError unless a backbone gives vectors of one sequence.
-
-    Args:
-        kind: class of the task.
-        backbone: `zoo.backbone.Backbone`.
-    """
-    if "sequence_output" not in backbone.output:
-        fields = FAMILIES[backbone.family].encoder
-        way = f"Make one with {fields}, as `zoo.from_preset` does."
-        raise ValueError(
-            f"{kind.__name__} needs a backbone that encodes one sequence. Received: "
-            f"one of family {backbone.family!r}, which reads a source and a "
-            f"target. {way if fields else 'Choose a model of another family.'}"
-        )
-
-
-def used_variables(task, variables):
-    """Those of some variables that the graph of a task uses, a list."""
-    unused = unused_layers(task)
-    return [v for v in variables if v.path.split("/")[0] not in unused]
-
-
-def head_layers(task):
-    """Names of the layers whose weights are not the backbone's, tuple of str."""
-    known = {*map(id, task.backbone.variables)}
-    heads = {v.path.split("/")[0] for v in task.weights if id(v) not in known}
-    return tuple(sorted(heads))
-
-
-def unused_layers(task):
-    """Names of the backbone's layers that no output depends on, a set of str."""
-    return {*task.backbone.named_layers} - task.layers_used()

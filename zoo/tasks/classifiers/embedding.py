@@ -6,9 +6,10 @@ from keras import ops
 
 from zoo.checks.number_rules import check_layers
 from zoo.layers import Pooling
-from zoo.tasks.base import Task, check_encodes
+from zoo.tasks.base import Task
 from zoo.tasks.heads.pooling import check_pooled_token
 from zoo.tasks.option_kinds import check_options
+from zoo.tasks.task_layers import check_encodes
 
 
 def concatenated_layers(backbone, inputs, layers):

@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.layers import output_layer
-from zoo.tasks.base import Task, check_encodes
+from zoo.tasks.base import Task
 from zoo.tasks.files.choice_files import ChoiceFiles
 from zoo.tasks.heads.class_labels import CLASS_NUMBERS, class_loss, class_metrics
 from zoo.tasks.heads.delimiter_head import merge_rows, sequence_inputs, split_rows
@@ -19,6 +19,7 @@ from zoo.tasks.heads.head import (
 )
 from zoo.tasks.inputs.targets import label_ids
 from zoo.tasks.option_kinds import check_options
+from zoo.tasks.task_layers import check_encodes
 
 
 @keras.saving.register_keras_serializable(package="zoo")

@@ -8,7 +8,7 @@ import keras
 from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.user_warnings import warn_user
 from zoo.data import COLUMN_PREFIXES, features_of
-from zoo.tasks.base import Task, check_encodes
+from zoo.tasks.base import Task
 from zoo.tasks.heads.head import (
     family_head,
     find_head,
@@ -18,6 +18,7 @@ from zoo.tasks.heads.head import (
 from zoo.tasks.heads.pooling import default_pooling
 from zoo.tasks.heads.separate_texts import has_segments
 from zoo.tasks.inputs.windows import TAIL, pool_windows
+from zoo.tasks.task_layers import check_encodes
 
 # The texts that a recurrent backbone reads together, if it reads them in windows. Its
 # products are small, one for each step.

@@ -12,7 +12,7 @@ from zoo.data import Question, QuestionPacker, check_answers
 from zoo.evaluation import best_null_threshold, squad_scores
 from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
-from zoo.tasks.base import Task, check_encodes
+from zoo.tasks.base import Task
 from zoo.tasks.files.question_files import QuestionFiles
 from zoo.tasks.heads.delimiter_head import delimiter_framing, special_embedding
 from zoo.tasks.inputs.reading import read_data, unpack_rows
@@ -21,6 +21,7 @@ from zoo.tasks.option_kinds import check_options
 from zoo.tasks.questions.answer_spans import token_places
 from zoo.tasks.questions.span_decoding import answer_in_graph, answer_questions
 from zoo.tasks.questions.true_answers import answer_list, answer_texts, answers_at
+from zoo.tasks.task_layers import check_encodes
 
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
 PADDING = -1e9  # the score of a token that is padding

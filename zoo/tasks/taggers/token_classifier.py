@@ -12,7 +12,7 @@ from zoo.data import WordWindowPacker
 from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import output_layer
 from zoo.tasks.answering import answer_parts, compiled_function
-from zoo.tasks.base import Task, check_encodes
+from zoo.tasks.base import Task
 from zoo.tasks.blocks import in_blocks
 from zoo.tasks.files.tagged_files import TaggedFiles
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
@@ -28,6 +28,7 @@ from zoo.tasks.taggers.tagged_words import (
     spans_of_text,
     tagged_texts,
 )
+from zoo.tasks.task_layers import check_encodes
 from zoo.text.white_space import split_words
 
 MIN_ROWS_IN_BLOCK = 32  # the least number of rows in a block; a long text has many rows

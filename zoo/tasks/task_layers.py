@@ -1,0 +1,38 @@
+"""Which layers of a task are its head's, and which of its backbone's it uses."""
+
+from zoo.family import FAMILIES
+
+
+def check_encodes(kind, backbone):
+    """Raises ValueError unless a backbone gives vectors of one sequence.
+
+    Args:
+        kind: class of the task.
+        backbone: `zoo.backbone.Backbone`.
+    """
+    if "sequence_output" not in backbone.output:
+        fields = FAMILIES[backbone.family].encoder
+        way = f"Make one with {fields}, as `zoo.from_preset` does."
+        raise ValueError(
+            f"{kind.__name__} needs a backbone that encodes one sequence. Received: "
+            f"one of family {backbone.family!r}, which reads a source and a "
+            f"target. {way if fields else 'Choose a model of another family.'}"
+        )
+
+
+def used_variables(task, variables):
+    """Those of some variables that the graph of a task uses, a list."""
+    unused = unused_layers(task)
+    return [v for v in variables if v.path.split("/")[0] not in unused]
+
+
+def head_layers(task):
+    """Names of the layers whose weights are not the backbone's, tuple of str."""
+    known = {*map(id, task.backbone.variables)}
+    heads = {v.path.split("/")[0] for v in task.weights if id(v) not in known}
+    return tuple(sorted(heads))
+
+
+def unused_layers(task):
+    """Names of the backbone's layers that no output depends on, a set of str."""
+    return {*task.backbone.named_layers} - task.layers_used()
