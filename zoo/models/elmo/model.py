@@ -124,6 +124,12 @@ class ELMo(Backbone):
         dict of sequence_output (B, L, 2 P). `with_outputs` adds layer_outputs (B, N +
         1, L, 2 P), hidden_state (B, 2 N, P) and cell_state (B, 2 N, D), forward layers
         first. A model with states also takes them as inputs.
+
+    Example:
+        >>> config = ELMoConfig(filters=[[1, 6]], lstm_dim=5, projection_dim=3)
+        >>> words = keras.ops.ones((1, 2, 50), "int32")
+        >>> tuple(ELMo(config)(words)["sequence_output"].shape)
+        (1, 2, 6)
     """
 
     family = "elmo"

@@ -147,6 +147,13 @@ class TagLM(Backbone):
     Raises:
         ValueError: if the tagger reads no words, no characters and no language model at
             its input.
+
+    Example:
+        >>> tagger = TagLM(TagLMConfig(11, 4, lstm_dim=3, lm_positions=()))
+        >>> words = {"word_ids": [[4, 5]], "character_ids": [[[1] * 50] * 2]}
+        >>> words = {name: ops.array(ids, "int32") for name, ids in words.items()}
+        >>> tuple(tagger(words)["sequence_output"].shape)
+        (1, 2, 6)
     """
 
     family = "taglm"

@@ -45,6 +45,13 @@ class Transformer(Backbone):
         encoder_attention_scores (B, N, H, L, L), decoder_attention_scores
         (B, N, H, T, T) and cross_attention_scores (B, N, H, T, L). An encoder alone has
         sequence_output, layer_outputs and attention_scores.
+
+    Example:
+        >>> config = TransformerConfig(11, None, 4, 1, 1, num_heads=2)
+        >>> ids = ops.ones((1, 3), "int32")
+        >>> inputs = {"encoder_token_ids": ids, "decoder_token_ids": ids[:, :2]}
+        >>> tuple(Transformer(config)(inputs)["decoder_sequence_output"].shape)
+        (1, 2, 4)
     """
 
     family = "transformer"

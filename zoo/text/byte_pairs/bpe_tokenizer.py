@@ -59,6 +59,12 @@ class BytePairTokenizer(Tokenizer):
         ValueError: if a line of the codes is not a pair, the version is unknown, a
             vocabulary has repeated tokens or lacks a special one, or the vocabularies
             have them at different ids.
+
+    Example:
+        >>> vocabulary = ["<pad>", "<unk>", "</s>", "lo@@", "w", "low"]
+        >>> tokenizer = BytePairTokenizer(["#version: 0.2", "l o"], vocabulary)
+        >>> tokenizer("low").numpy().tolist()
+        [3, 4]
     """
 
     files = {

@@ -40,6 +40,14 @@ class ParsingTokenizer(SentencePieceTokenizer):
         ValueError: if the model cannot be read, a token is repeated or empty, no token
             is the tag of a leaf, the linearization is unknown, or it is "numbered" and
             a number is missing.
+
+    Example:
+        >>> from zoo.text import train_sentencepiece
+        >>> model = train_sentencepiece(["a cat", "a dog"], 270)
+        >>> tokenizer = ParsingTokenizer(model, ["(NP", ")NP", "DT", "NN"])
+        >>> ids = tokenizer.targets(["(NP DT NN )NP"])
+        >>> tokenizer.detokenize(ids).numpy().tolist()
+        [b'(NP DT NN )NP']
     """
 
     files = {"model": "sentencepiece.model", "target_tokens": "target_tokens.txt"}

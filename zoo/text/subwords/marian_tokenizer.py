@@ -47,6 +47,13 @@ class MarianTokenizer(Tokenizer):
         ValueError: if a model cannot be read, if the ids of a vocabulary are not 0 to
             V - 1, if it lacks `</s>`, `<unk>` or `<pad>`, or if both vocabularies have
             these tokens at different ids.
+
+    Example:
+        >>> from zoo.text import train_sentencepiece
+        >>> model = train_sentencepiece(["a cat", "a dog"], 270)
+        >>> vocabulary = {"<pad>": 0, "</s>": 1, "<unk>": 2, "▁a": 3}
+        >>> MarianTokenizer(model, model, vocabulary)("a").numpy().tolist()
+        [3]
     """
 
     files = {

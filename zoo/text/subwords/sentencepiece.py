@@ -45,6 +45,13 @@ class SentencePieceTokenizer(Tokenizer):
         FileNotFoundError: if there is no file at the path.
         ValueError: if the model cannot be read, lacks one of the tokens `<pad>`, `<s>`
             and `</s>`, or both models have them at different ids.
+
+    Example:
+        >>> from zoo.text import train_sentencepiece
+        >>> model = train_sentencepiece(["a cat", "a dog"], 270)
+        >>> tokenizer = SentencePieceTokenizer(model)
+        >>> tokenizer.detokenize(tokenizer(["a cat"])).numpy().tolist()
+        [b'a cat']
     """
 
     files = {"model": "sentencepiece.model", "target_model": "target.model"}

@@ -36,6 +36,11 @@ class BitextTokenizer(WordTokenizer):
     Raises:
         FileNotFoundError: if there is no file at a path.
         TypeError, ValueError: see `WordTokenizer` and `SentencePieceTokenizer`.
+
+    Example:
+        >>> tokenizer = BitextTokenizer(["the", "cat"])
+        >>> tokenizer("the cat.").numpy().tolist()
+        [b'the', b'cat', b'.']
     """
 
     files = {"vocabulary": "vocabulary.txt", "target_model": "target.model"}
