@@ -78,9 +78,7 @@ def _check_opcodes(file):
     of it visits: 1, or for a tuple the sum of its items and 1. Such sums grow without
     bound if a tuple holds another one several times. Also, `pickle` reserves memory up
     to the largest number of a stored value; a program that writes a pickle counts.
-
-    Returns:
-        int, the number of opcodes.
+    Returns the number of opcodes.
     """
     stack, marks, memo, reused, compound, count = [], [], {}, 0, 0, 0
     for count, (opcode, argument, _) in enumerate(pickletools.genops(file), start=1):

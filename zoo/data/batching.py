@@ -87,11 +87,7 @@ def epoch_numbers(epochs):
 
 
 def check_epochs(epochs):
-    """Numbers of epochs, checked, with a list of int for other sequences of them.
-
-    Raises:
-        ValueError: if they are something else.
-    """
+    """Checked numbers of epochs, a list for sequences of them; else ValueError."""
     if isinstance(epochs, (Epoch, range, tf.data.Dataset)):
         return epochs
     if not isinstance(epochs, (list, tuple)) and not np.ndim(epochs):

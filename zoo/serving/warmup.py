@@ -91,16 +91,7 @@ def _checked(data, start, length, index):
 
 
 def encode_request(model_name, signature_name, inputs):
-    """Makes a warm-up record of a Predict request.
-
-    Args:
-        model_name: str; the server does not read it.
-        signature_name: str.
-        inputs: dict from input name to numpy array.
-
-    Returns:
-        bytes, a serialized PredictionLog.
-    """
+    """A warm-up record of a Predict request, bytes of a PredictionLog."""
     log = wire.PredictionLog()
     request = log.predict_log.request
     request.model_spec.name = model_name
@@ -111,17 +102,9 @@ def encode_request(model_name, signature_name, inputs):
 
 
 def decode_request(payload):
-    """Reads a warm-up record.
+    """The signature's name and the inputs of a Predict request; None for others.
 
-    Args:
-        payload: bytes, a serialized PredictionLog.
-
-    Returns:
-        str, the signature's name, and dict from input name to numpy array. None if the
-        record is not a Predict request but, for example, a Classify request.
-
-    Raises:
-        ValueError: if the bytes are not a PredictionLog, or a tensor in it is damaged.
+    ValueError if the bytes are no PredictionLog, or a tensor in it is damaged.
     """
     try:
         log = wire.PredictionLog.FromString(payload)

@@ -161,11 +161,7 @@ def _entry(name, attention):
 
 
 def check_attention(name, attention):
-    """The weights float64, the tokens and the attended tokens; see `attention_page`.
-
-    Raises:
-        TypeError, ValueError: for what `attention_page` does not take.
-    """
+    """The weights float64, tokens and attended tokens; errors of `attention_page`."""
     sides = attention[1:] if isinstance(attention, (list, tuple)) else ()
     if len(sides) != 2 or not all(hasattr(side, "__iter__") for side in sides):
         raise TypeError(

@@ -257,19 +257,7 @@ class WordPacker(Packer):
     own_width = {"word_positions": -1}
 
     def pack(self, texts):
-        """Tokenizes and truncates texts.
-
-        Args:
-            texts: tuple of one string tensor (B,).
-
-        Returns:
-            dict of ragged features (B, None), and the number of truncated rows, a
-            scalar int32. The features are tokens, and word_positions int32, one for
-            each word.
-
-        Raises:
-            ValueError: if the texts are pairs.
-        """
+        """See `Packer.pack`; adds word_positions int32, one for each word of a text."""
         tokens, places = self._pieces(texts)
         room = self.limit - self._markers(1)
         lengths = tf.cast(tokens.row_lengths(), tf.int32)

@@ -315,10 +315,9 @@ class TagLM(Backbone):
         return self.config.num_layers
 
     def groups(self):
-        """Returns the names of layers from bottom to top, one group for each layer.
+        """See `Backbone.groups`. The first group has language models and words.
 
-        The first group has the language models and the layers of words. The mixes at
-        the input of a layer belong to the group of the layer.
+        A mix at the input of a layer belongs to the group of the layer.
         """
         words = ("word_embedding", "character_encoder", "dropout", "lm_dropout")
         bottom = [name for name in words if name in self.named_layers]

@@ -46,15 +46,11 @@ class EnglishSplitter(tf.Module):
         return tf.strings.split(self._join(self._apart(spans)))
 
     def split_texts(self, spans):
-        """Splits the spans of texts, with regard to the spans beside them.
+        """Splits spans, ragged (B, None), with regard to those beside them.
 
-        Args:
-            spans: tf.RaggedTensor string (B, None). A span may also be white space of
-                ASCII, and is a token then.
-
-        Returns:
-            tokens: tf.RaggedTensor string (N, None).
-            numbers: tf.RaggedTensor int32 (B, None), the row of `tokens` of each span.
+        A span may also be white space of ASCII, and is a token then. Returns tokens,
+        ragged (N, None), and the number int32 (B, None) of the row of `tokens` of each
+        span.
         """
         distinct, number = tf.unique(spans.values)
         space = tf.strings.regex_full_match(distinct, r"\s+")

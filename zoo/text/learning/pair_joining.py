@@ -9,16 +9,10 @@ def join_pairs(spelled, counts, join, order=None):
 
     Source: Sennrich et al. 2016, algorithm 1.
 
-    Args:
-        spelled: list of lists of str, the pieces of each word; they are changed.
-        counts: list of int, how often each word occurs.
-        join: function of two pieces to the joined piece.
-        order: function of a pair to a key, by default the pair. Of equally frequent
-            pairs, the one with the smallest key is joined first.
-
-    Yields:
-        (str, pair of str, int), the joined piece, its parts and how often they occur.
-        A piece may come twice, from different pairs.
+    The pieces of the words, `spelled`, are changed; `counts` says how often a word
+    occurs. Of equally frequent pairs, the one with the smallest key `order(pair)` is
+    joined first. Yields the joined piece, its parts and how often they occur. A piece
+    may come twice, from different pairs.
     """
     order = order or (lambda pair: pair)
     frequency, places = collections.Counter(), collections.defaultdict(set)

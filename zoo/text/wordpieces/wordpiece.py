@@ -178,11 +178,10 @@ class WordPieceTokenizer(Tokenizer):
 def _stand_ins(vocabulary, specials_in_text):
     """Makes the vocabulary independent of the Unicode version of the splitter.
 
-    Returns:
-        stand_ins: tuple of (character, replacement) for the normalizer. Each unassigned
-        character of the vocabulary becomes a character of the private plane. The
-        stand-ins of special tokens are surrounded by spaces.
-        tokens: list of str, the vocabulary with the stand-ins in it.
+    Each unassigned character of the vocabulary becomes one of the private plane.
+    Returns pairs of character and replacement for the normalizer, where the stand-ins
+    of special tokens are surrounded by spaces; and the vocabulary with the stand-ins in
+    it.
     """
     longest = max(vocabulary, key=lambda token: len(token.encode()))
     if len(longest.encode()) > _MAX_BYTES:

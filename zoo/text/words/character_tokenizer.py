@@ -79,13 +79,10 @@ class CharacterTokenizer(WordSplitter):
             self._words = lookup(self.vocabulary, FIRST_WORDS.index(UNKNOWN))
 
     def spell(self, words, mask=None):
-        """Returns the character ids of words, int32 (..., C).
+        """Returns the character ids of words, int32 (..., C), for the longest word.
 
-        C is the length of the longest word, at most `max_characters`.
-
-        Args:
-            words: string (...).
-            mask: bool (...), True = word; by default, where strings are not empty.
+        C is at most `max_characters`. The mask is bool (...), True = word; by default,
+        it is True where strings are not empty.
         """
         words = tf.convert_to_tensor(words, tf.string)
         mask = words != self.pad_id if mask is None else tf.convert_to_tensor(mask)

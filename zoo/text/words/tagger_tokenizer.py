@@ -69,10 +69,7 @@ class TaggerTokenizer(WordSplitter):
         return self.words.vocabulary_size if self.words else 0
 
     def inputs(self, features):
-        """Returns the inputs of all tokenizers; see `Tokenizer.inputs`.
-
-        The name of a language model is the prefix of its inputs: `lm_0_character_ids`.
-        """
+        """See `Tokenizer.inputs`; those of a model have its name as a prefix."""
         features = {k: tf.convert_to_tensor(v) for k, v in features.items()}
         tokens, mask = features["tokens"], features["padding_mask"]
         found = {}
@@ -100,10 +97,7 @@ class TaggerTokenizer(WordSplitter):
         return config
 
     def to_files(self):
-        """Separates the configuration into values and files; see `Tokenizer.to_files`.
-
-        The name of a language model is the prefix of its files.
-        """
+        """See `Tokenizer.to_files`; those of a model have its name as a prefix."""
         arguments, contents = super().to_files()
         for name, other in self.others.items():
             own, files = other.to_files()
@@ -137,13 +131,10 @@ def with_markers(tokenizer, words, mask):
 
 
 def in_pieces(tokenizer, words, mask):
-    """Splits rows of words (B, L) between two markers into word pieces.
+    """Splits rows of words (B, L) into token_ids int32 (B, P), `[CLS] pieces [SEP]`.
 
-    Returns:
-        dict of int32:
-        - token_ids (B, P), `[CLS] pieces [SEP]`;
-        - word_positions (B, L), one more than the position of a word's first piece, 0
-          at padding.
+    Also word_positions int32 (B, L), one more than the position of a word's first
+    piece, 0 at padding.
     """
     mask = tf.cast(mask, tf.int32)
     column, count = _columns(mask)
