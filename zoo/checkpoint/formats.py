@@ -153,9 +153,8 @@ def open_training_checkpoint(path, key):
         of a class is a dict of its attributes. The class is never imported.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file is damaged, has another format, has no such entry, or
-            asks for a class that no training program stores.
+        FileNotFoundError, ValueError: as `open_checkpoint`; also if the file lacks the
+            entry, or asks for a class that no training program stores.
     """
     path = Path(path)
     _check_exists(path)

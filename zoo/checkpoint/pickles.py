@@ -139,16 +139,8 @@ def load(unpickler):
 def read_strings(path):
     """Reads a pickled list of strings, such as fastai's vocabularies.
 
-    Args:
-        path: str or pathlib.Path.
-
-    Returns:
-        list of str.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file is damaged, asks for a class or a function, or holds
-            anything but a list of strings. No code in it is executed.
+    No code in it is executed. FileNotFoundError if there is no such file; ValueError if
+    it is damaged, asks for a class or a function, or holds anything else.
     """
     path = Path(path)
     if not path.is_file():
@@ -165,14 +157,6 @@ def read_strings(path):
 
 
 def write_strings(path, strings):
-    """Writes a pickled list of strings, completely or not at all.
-
-    Args:
-        path: str or pathlib.Path.
-        strings: iterable of str.
-
-    Raises:
-        OSError: if the disk is full or the permission to write is missing.
-    """
+    """Writes a pickled list of strings, completely or not at all."""
     with replacing(path) as partial:
         partial.write_bytes(pickle.dumps([*strings], protocol=2))
