@@ -86,8 +86,7 @@ class CoVe(Backbone):
 
     Args:
         config: `CoVeConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of word_ids int (B, L); optional padding_mask (B, L), 1 = word; by default,

@@ -112,8 +112,7 @@ class ELMo(Backbone):
 
     Args:
         config: `ELMoConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of character_ids int (B, L, C), markers of sentences included; and word_ids

@@ -37,8 +37,7 @@ class GPT(Backbone):
 
     Args:
         config: `GPTConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of int32 (B, L): token_ids, and optional padding_mask, 0 = padding, else

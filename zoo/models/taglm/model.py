@@ -124,8 +124,7 @@ class TagLM(Backbone):
 
     Args:
         config: `TagLMConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
         parts: dict of name, such as "lm_0", to a `zoo.backbone.Backbone`: the language
             models. If one reads word pieces, as BERT does, the vector of a word is that
             of its first piece. If this piece is truncated, the vector is 0.

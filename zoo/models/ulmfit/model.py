@@ -90,8 +90,7 @@ class ULMFiT(Backbone):
 
     Args:
         config: `ULMFiTConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of token_ids int (B, L); optional padding_mask (B, L), 1 = token; by

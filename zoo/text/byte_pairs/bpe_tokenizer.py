@@ -47,12 +47,8 @@ class BytePairTokenizer(Tokenizer):
     Attributes:
         pad_id, unknown_id, start_id, end_id: ints.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if there is no file of codes.

@@ -88,12 +88,8 @@ class FastaiTokenizer(Tokenizer):
         unwritten_ids: tuple of int, the ids of tokens that a generated text must not
             have.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if the file does not exist.

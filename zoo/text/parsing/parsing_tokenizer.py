@@ -29,12 +29,8 @@ class ParsingTokenizer(SentencePieceTokenizer):
         labels: tuple of str, the labels of phrases.
         grammar: `zoo.text.parsing.tree_grammar.TreeGrammar` of the ids.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         ValueError: if the model cannot be read, a token is repeated or empty, no token

@@ -35,12 +35,8 @@ class MarianTokenizer(Tokenizer):
     Attributes:
         pad_id, start_id, end_id, unknown_id: ints, the same on both sides.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids, without the end. For a single str, a
-        tensor int32 (None,).
+        int32 ids, without the end, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if there is no file at a path.

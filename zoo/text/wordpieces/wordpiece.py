@@ -44,12 +44,8 @@ class WordPieceTokenizer(Tokenizer):
         specials_in_text: bool, whether a special token that is written in a text, such
             as [MASK], keeps its meaning. Google's tokenizer splits it like other text.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if the vocabulary file does not exist.

@@ -39,12 +39,8 @@ class CharacterTokenizer(WordSplitter):
     Attributes:
         vocabulary: tuple of str, or None.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
+        string words, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if the vocabulary file does not exist.

@@ -20,12 +20,8 @@ class TaggerTokenizer(WordSplitter):
         others: dict of name to the tokenizer of a language model that the tagger reads:
             a tokenizer of words, or `WordPieceTokenizer`.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
+        string words, see `Tokenizer`.
 
     Raises:
         TypeError: if `others` has a value that is not a tokenizer.

@@ -39,12 +39,8 @@ class UnicodeSpeller(CharacterTokenizer):
         characters: tuple of str.
         vocabulary: tuple of str, or None.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
+        string words, see `Tokenizer`.
 
     Raises:
         TypeError: if characters or words are not a sequence of str.
