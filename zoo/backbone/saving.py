@@ -15,12 +15,7 @@ from zoo.checks.ranges import check_choice, check_values
 from zoo.checks.user_warnings import warn_user
 from zoo.family import FAMILIES
 from zoo.files.whole_files import check_file_name, replacing
-from zoo.layers import (
-    is_lora,
-    merged_weights,
-    quantization_words,
-    quantized_layers,
-)
+from zoo.layers import is_lora, merged_weights, quantization_words, quantized_layers
 from zoo.presets import check_weights, read_preset, shipped_directory, write_preset
 
 SPARE_HEADS = "spare_heads.safetensors"

@@ -22,11 +22,7 @@ from safetensors.numpy import save_file
 
 from zoo.checkpoint.hdf5_groups import open_datasets
 from zoo.checkpoint.npz_files import open_npz
-from zoo.checkpoint.torch_files import (
-    open_torch,
-    open_torch_entries,
-    open_torch_state,
-)
+from zoo.checkpoint.torch_files import open_torch, open_torch_entries, open_torch_state
 from zoo.checkpoint.torch_writing import write_torch
 from zoo.files.whole_files import replacing
 
