@@ -99,13 +99,10 @@ def check_epochs(epochs):
 
 
 def untuned():
-    """Returns the options of a dataset without autotuning.
+    """The `tf.data.Options` of a dataset without autotuning.
 
     The autotuning thread of `tf.data` sleeps up to a minute, and the end of a dataset
     waits for it. `fit` and `predict` would return that much later.
-
-    Returns:
-        tf.data.Options.
     """
     options = tf.data.Options()
     options.autotune.enabled = False

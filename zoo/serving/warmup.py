@@ -38,12 +38,7 @@ def masked_crc32c(data):
 
 
 def write_records(path, payloads):
-    """Writes a TFRecord file.
-
-    Args:
-        path: path of the file.
-        payloads: iterable of bytes, the records.
-    """
+    """Writes a TFRecord file of records, bytes."""
     with open(path, "wb") as file:
         for payload in payloads:
             header = struct.pack("<Q", len(payload))
@@ -52,17 +47,7 @@ def write_records(path, payloads):
 
 
 def read_records(path):
-    """Reads a TFRecord file.
-
-    Args:
-        path: path of the file.
-
-    Returns:
-        list of bytes, the records.
-
-    Raises:
-        ValueError: if a record is incomplete or a checksum is wrong.
-    """
+    """The records of a TFRecord file, bytes; ValueError if it is damaged."""
     # A record is a length, its checksum, a payload and its checksum, little-endian.
     data = memoryview(pathlib.Path(path).read_bytes())
     payloads, position = [], 0

@@ -129,11 +129,7 @@ def attention_page(attention, title="Attention", model=""):
 
 
 def save_attention_page(path, attention, title="Attention", model=""):
-    """Writes the page of `attention_page` to a file.
-
-    Args:
-        path: str or path, HTML file to write.
-        attention, title, model: see `attention_page`, also for errors.
+    """Writes the page of `attention_page`, whose arguments it takes, to an HTML file.
 
     Returns:
         pathlib.Path of the file.

@@ -76,11 +76,7 @@ def spans_page(texts, spans, title="Spans"):
 
 
 def save_spans_page(path, texts, spans, title="Spans"):
-    """Writes the page of `spans_page` to a file.
-
-    Args:
-        path: str or path, HTML file to write.
-        texts, spans, title: see `spans_page`, also for errors.
+    """Writes the page of `spans_page`, whose arguments it takes, to an HTML file.
 
     Returns:
         pathlib.Path of the file.

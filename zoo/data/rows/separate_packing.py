@@ -47,12 +47,7 @@ class SeparatePacker(Packer):
 
 
 def features_of(features, prefix):
-    """The features of one column, without its prefix.
-
-    Args:
-        features: dict of all features.
-        prefix: str, one of `COLUMN_PREFIXES`.
-    """
+    """The features of one column, without its prefix of `COLUMN_PREFIXES`."""
     second = COLUMN_PREFIXES[1]
     if prefix:
         return {
