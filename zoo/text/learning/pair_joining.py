@@ -4,6 +4,26 @@ import collections
 import heapq
 
 
+def frequent_characters(counts, coverage, ignored=()):
+    """The most frequent characters of texts, whose share is at least `coverage`, a set.
+
+    `counts` says how often each text occurs.
+    """
+    frequency, kept = collections.Counter(), set()
+    for text, count in counts.items():
+        for character in text:
+            frequency[character] += count
+    for character in ignored:
+        del frequency[character]
+    left = coverage * sum(frequency.values())
+    for character, count in sorted(frequency.items(), key=lambda x: (-x[1], x[0])):
+        if left <= 0:
+            break
+        kept.add(character)
+        left -= count
+    return kept
+
+
 def join_pairs(spelled, counts, join, order=None):
     """Joins the most frequent pair of pieces in all words, again and again.
 
