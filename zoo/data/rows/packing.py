@@ -279,9 +279,7 @@ class WordPacker(Packer):
             )
         words = self.tokenizer.split(texts[0])[0]
         pieces = self.tokenizer.row_pieces(words)
-        tokens = tf.RaggedTensor.from_row_splits(
-            pieces.values, tf.gather(pieces.row_splits, words.row_splits)
-        )
+        tokens = words.with_values(pieces).merge_dims(1, 2)
         before = tf.gather(tokens.row_starts(), row_ids(words))
         first = tf.minimum(pieces.row_lengths() - 1, self.tokenizer.word_prefix)
         places = tf.cast(pieces.row_starts() + first - before, tf.int32)

@@ -5,7 +5,7 @@ import functools
 import tensorflow as tf
 
 from zoo.ragged_rows import join, keep, row_ids
-from zoo.text.english.html_entities import on_rows
+from zoo.text.english.html_entities import on_rows, string_table
 from zoo.text.english.spacy_rules import (
     COMMA_GROUPS,
     ELLIPSIS,
@@ -38,8 +38,8 @@ class EnglishSplitter(tf.Module):
     def __init__(self, cased=False):
         super().__init__()
         self._cased = cased
-        self._tokens = _table(exceptions(cased))
-        self._joined = _table(_phrases(cased))
+        self._tokens = string_table(exceptions(cased))
+        self._joined = string_table(_phrases(cased))
 
     def split(self, spans):
         """Splits spans (N,) without white space into tokens, ragged (N, None)."""
@@ -256,12 +256,3 @@ def _phrase_pattern(cased):
 
 def _escape(text):
     return "".join(c if c.isalnum() or c == " " else rf"\x{{{ord(c):x}}}" for c in text)
-
-
-def _table(entries):
-    """Makes a table of str to str; other keys have the value ""."""
-    with tf.init_scope(), tf.device("CPU:0"):
-        initializer = tf.lookup.KeyValueTensorInitializer(
-            tf.constant([*entries]), tf.constant([*entries.values()])
-        )
-        return tf.lookup.StaticHashTable(initializer, "")
