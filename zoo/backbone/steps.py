@@ -26,7 +26,7 @@ class Steps:
         return self.predicts == "next" and bool(self.state_shapes(self.config))
 
     def make_states(self, rows, length=None):
-        """The states before the first token, float32 zeros by name; others override it.
+        """The states before the first token, dict; in a recurrent model float32 zeros.
 
         Args:
             rows: int, R = B * beams.

@@ -60,7 +60,7 @@ def open_torch_entries(path, key):
 
 
 def open_torch_state(path, key):
-    """As `open_torch_entries`, but `key` is needed only beside other objects."""
+    """As `open_torch_entries` without entries; the dict may also stand alone."""
     entries, read = _open(path, RecordUnpickler)
     inner = entries.get(key) if isinstance(entries, dict) else None
     readers = _readers(entries if inner is None else inner, read)

@@ -87,7 +87,8 @@ def shipped_directory(name):
 def check_preset(preset):
     """Checks that a preset is known or a directory, without reading its files.
 
-    KeyError, FileNotFoundError or NotADirectoryError if not. An URI is not checked.
+    Otherwise it raises KeyError, FileNotFoundError or NotADirectoryError. A URI is not
+    checked.
     """
     text = os.fspath(preset)
     if "://" in text or pathlib.Path(text).is_dir():
@@ -105,9 +106,10 @@ def check_preset(preset):
 
 
 def find_preset(preset, fetch=True):
-    """The directory with the files of a preset: a name, a directory, or a URI.
+    """Finds the directory with the files of a preset: a name, a directory, or a URI.
 
-    With `fetch=False` only files on this machine count, and the result may be None.
+    With `fetch=False`, only files on this machine are used. The result is None if those
+    of a published preset are missing.
 
     Raises:
         KeyError: if the name is unknown.

@@ -64,8 +64,8 @@ def _read_record(path):
 def write_preset(directory, record, arrays, files=None, dtype="float32"):
     """Writes a preset directory, new or empty. If it fails, nothing is written.
 
-    The record has at least family and backbone, and its tokenizer class_name and
-    arguments. `files` are the contents of the tokenizer's files. `dtype` is "float32"
+    The record has at least family and backbone; its tokenizer has class_name and
+    arguments. `files` holds the contents of the tokenizer's files. `dtype` is "float32"
     or "float16", of the stored weights.
 
     Raises:
@@ -111,9 +111,10 @@ def add_to_record(directory, fields):
 
 
 def check_weights(arrays, dtype="float32", path=None):
-    """Checks that weights are finite, also as `dtype`; ValueError names the first not.
+    """Checks that weights are finite and stay finite when they are cast to `dtype`.
 
-    `path` is of the file that was read, for the message; None when writing.
+    The ValueError names the first weight that is not, and `path`, the file that was
+    read; None when writing.
     """
     bound = INFINITE[dtype]
     for name, array in arrays.items():

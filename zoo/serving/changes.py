@@ -12,10 +12,10 @@ FACTS = pathlib.PurePath("assets.extra", "model.json")
 
 
 def facts_file(labels=None, sequence_length=None):
-    """`extra_files` of `write_version`: what clients depend on, which no graph shows.
+    """Returns `extra_files` of `write_version`: facts that clients depend on.
 
-    `labels` are in the order of the scores. A text is truncated after `sequence_length`
-    tokens. Both may be None.
+    The graph does not show them. `labels` are in the order of the scores. A text is
+    truncated after `sequence_length` tokens. Both may be None.
     """
     facts = {"labels": labels, "sequence_length": sequence_length}
     facts = {name: value for name, value in facts.items() if value is not None}
@@ -23,7 +23,7 @@ def facts_file(labels=None, sequence_length=None):
 
 
 def find_earlier(base_dir, number=None):
-    """The path of the highest version below a number, or of all; None without."""
+    """The highest version, below `number` if it is given, as a path; None if none."""
     versions = find_versions(base_dir)
     below = [n for n in versions if number is None or n < number]
     return versions[max(below)] if below else None

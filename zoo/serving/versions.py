@@ -114,7 +114,7 @@ def _next_version(base_dir):
 
 
 def find_version(directory):
-    """The path of a version, which is given, or the newest one in the directory.
+    """The path of a version: `directory` itself, or the newest version in it.
 
     Raises:
         FileNotFoundError: if the path does not exist or holds no SavedModel.

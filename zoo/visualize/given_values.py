@@ -29,7 +29,7 @@ def to_numbers(name, values, shape, gaps=False):
 
 
 def to_texts(name, values, count):
-    """Names or numbers as list of `count` str; else ValueError names the argument."""
+    """A list of `count` names or numbers as str; the ValueError names the argument."""
     listed = to_list(values)
     if listed is None or len(listed) != count:
         raise ValueError(

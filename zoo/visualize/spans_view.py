@@ -113,8 +113,8 @@ def _mark(level, color, score=None):
 def _nested(spans, text):
     """Pairs of the number of a span and that of the smallest one around it, or None.
 
-    They are in the order of their begins. ValueError if a span is empty, outside of its
-    text, or crosses another one.
+    They are in the order of their begins. Raises ValueError if a span is empty, outside
+    of its text, or crosses another one.
     """
     order = sorted(
         range(len(spans)), key=lambda i: (spans[i]["begin"], -spans[i]["end"], i)

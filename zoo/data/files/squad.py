@@ -91,7 +91,7 @@ def read_squad(path):
 
 
 def check_answers(question, place):
-    """ValueError, with `place`, if an answer to a question is not in its context."""
+    """Raises ValueError, naming `place`, if an answer is not in its context."""
     for text, begin in question.answers or ():
         end = begin + len(text)
         if not text or begin < 0 or question.context[begin:end] != text:

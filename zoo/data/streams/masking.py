@@ -93,8 +93,9 @@ def _count(tokens, mask_rate):
 def _choose(score, wanted, limit):
     """The positions of the `wanted` (B,) highest scores of each row, float32 (B, L).
 
-    Negative scores are never chosen. Positions are int32 (B, P), ascending, with zeros
-    at the end, and P is `limit`; bool (B, P) is True for those that were chosen.
+    Negative scores are never chosen. The positions are int32 (B, P), ascending, with
+    zeros at the end; P is `limit`. The second result, bool (B, P), is True for chosen
+    ones.
     """
     length = tf.shape(score)[1]
     best, positions = tf.math.top_k(score, limit)
