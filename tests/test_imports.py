@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import json
+import re
 import subprocess
 import sys
 
@@ -105,17 +106,29 @@ def test_public_names_are_there():
         assert public.__all__ and all(hasattr(public, n) for n in public.__all__)
 
 
-def modules_with_examples():
+def modules_that_hold(text):
+    """The dotted names of the modules whose source has a text."""
     for path in sorted((ROOT / "zoo").rglob("*.py")):
-        if ">>> " in path.read_text("utf-8"):
+        if text in path.read_text("utf-8"):
             parts = path.relative_to(ROOT).with_suffix("").parts
             yield ".".join(parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("name", list(modules_with_examples()))
+@pytest.mark.parametrize("name", list(modules_that_hold(">>> ")))
 def test_docstring_examples_run(name):
     results = doctest.testmod(importlib.import_module(name))
     assert results.attempted and not results.failed
+
+
+def test_registered_classes_have_examples():
+    """`zoo.registry` registers tokenizers and families, the decorator all others."""
+    for name in ("zoo.registry", *modules_that_hold("@keras.saving.register")):
+        importlib.import_module(name)
+    kinds = importlib.import_module("keras").saving.get_custom_objects().items()
+    registered = [kind for name, kind in kinds if name.startswith("zoo>")]
+    example = re.compile(r"^ *Example:\n +>>> ", re.MULTILINE)
+    without = [kind for kind in registered if not example.search(kind.__doc__ or "")]
+    assert len(registered) > 80 and not without
 
 
 def test_long_examples_are_not_in_docstrings():
@@ -123,7 +136,8 @@ def test_long_examples_are_not_in_docstrings():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.Module)):
                 lines = (ast.get_docstring(node) or "").splitlines()
-                assert sum(">>> " in line or "... " in line for line in lines) <= 6
+                code = [s for s in lines if s.lstrip().startswith((">>> ", "... "))]
+                assert len(code) <= 6, code
 
 
 LAZY = [

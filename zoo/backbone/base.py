@@ -231,14 +231,7 @@ class Backbone(TokenInputs, Steps, keras.Model):
 
     @classmethod
     def weight_shapes(cls, config):
-        """The shapes of the weights of a model without parts, which is not built.
-
-        Args:
-            config: instance of `config_class`.
-
-        Returns:
-            dict of path to tuple of int.
-        """
+        """The shapes of the weights by path, of a model that is not built."""
         return find_shapes(lambda: cls(config))
 
     def variable_paths(self):
@@ -258,10 +251,7 @@ class Backbone(TokenInputs, Steps, keras.Model):
         quantize_model(self, super().quantize, mode, config, **kwargs)
 
     def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
-        """Writes a directory that `zoo.from_preset` reads.
-
-        See `zoo.backbone.saving.save_preset` for arguments and errors.
-        """
+        """Writes a directory for `zoo.from_preset`; see `saving.save_preset`."""
         save_preset(self, None, directory, layout, dtype, heads)
 
     def save_assets(self, directory):
@@ -302,11 +292,7 @@ class Backbone(TokenInputs, Steps, keras.Model):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        """Rebuilds the model from `get_config`.
-
-        Raises:
-            ValueError: if the config is damaged. The message names the field.
-        """
+        """Rebuilds the model; ValueError names a damaged field."""
         owner = cls.__name__
         check_keys(config, ("config", "dtype", "name"), owner)
         parts = config.get("parts") or {}

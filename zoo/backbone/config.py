@@ -23,15 +23,10 @@ ERRORS = (
 
 @contextlib.contextmanager
 def naming(what, path="", errors=ERRORS):
-    """Turns the errors of damaged values into one that names where they stand.
+    """Turns the errors of damaged values into a ValueError that names where they stand.
 
-    Args:
-        what: str, such as "`task` of my_preset/preset.json".
-        path: the file; an error that names it already is raised as it is.
-        errors: tuple of exceptions.
-
-    Raises:
-        ValueError: instead of what the block raises.
+    `what` is such as "`task` of my_preset/preset.json". An error that names the path of
+    the file already is raised as it is.
     """
     try:
         yield
@@ -59,19 +54,11 @@ def check_heads(config):
 
 
 def check_options(function, options, where, most=LARGEST_OPTION):
-    """Checks saved arguments of a class before they are used.
+    """Checks saved arguments of a class before they are used; ValueError names one.
 
     An argument must have the type of its default. Without a default, or if that is
-    None, any plain value is admitted.
-
-    Args:
-        function: the constructor.
-        options: dict of name to plain value.
-        where: str, what the options stand in, for messages.
-        most: int, the largest number that is admitted, and the most labels.
-
-    Raises:
-        ValueError: naming the option.
+    None, any plain value is admitted. `most` is the largest number that is admitted,
+    and the most labels.
     """
     known = inspect.signature(function).parameters
     check_labels(options.get("labels"), where, most)
@@ -93,11 +80,7 @@ def check_options(function, options, where, most=LARGEST_OPTION):
 
 
 def check_labels(labels, where, most=LARGEST_OPTION):
-    """Checks the labels of a saved task: different strings, or their number.
-
-    Raises:
-        ValueError: if they are something else, or more than `most`.
-    """
+    """Checks saved labels: different strings or their number, at most `most`."""
     number = labels if type(labels) is int else None
     if isinstance(labels, (list, tuple)):
         words = all(isinstance(label, str) for label in labels)
@@ -117,18 +100,9 @@ def check_labels(labels, where, most=LARGEST_OPTION):
 def make_config(config_class, values, where, names=None):
     """Makes a config of plain values, and checks them.
 
-    Args:
-        config_class: a dataclass.
-        values: dict of the name of a field to a plain value.
-        where: what the values are, for messages, such as the path of a file.
-        names: dict of the name of a field to its name in the file, where it differs.
-
-    Returns:
-        config_class.
-
-    Raises:
-        ValueError: if `values` is not a dict, or a field is unknown, missing, of
-            another type or out of its range. The message names `where` and the field.
+    `names` are those of fields in the file, where they differ. The ValueError names
+    `where`, such as the path of a file, and the field that is unknown, missing, of
+    another type or out of its range.
     """
     if not isinstance(values, dict):
         raise ValueError(
@@ -149,14 +123,9 @@ def make_config(config_class, values, where, names=None):
 
 
 def check_fields(where, config_class, values, names=None):
-    """Checks each of some fields of a config; see `make_config`.
+    """The values of some fields of a config, without NumPy's types; see `make_config`.
 
-    Returns:
-        dict of the values, in which NumPy's numbers are those of Python.
-
-    Raises:
-        ValueError: naming the unknown key and the nearest field, or the field that has
-            another type or is out of its range.
+    ValueError names the unknown key and the nearest field, or the field that is wrong.
     """
     known, kinds = dataclasses.fields(config_class), annotations(config_class)
     known = [field.name for field in known]

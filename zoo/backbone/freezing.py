@@ -12,28 +12,13 @@ def layer_tree(layer, path):
 
 
 def frozen_layers(model):
-    """Paths of the layers that are not trainable.
-
-    Args:
-        model: backbone or task, with `layer_tree`.
-
-    Returns:
-        list of str.
-    """
+    """Paths of the layers of a backbone or task that are not trainable, a list."""
     tree = model.layer_tree().items()
     return [path for path, layer in tree if not layer.trainable]
 
 
 def freeze_layers(model, frozen):
-    """Freezes the layers that `frozen_layers` found, and no others.
-
-    Args:
-        model: backbone or task, with `layer_tree`.
-        frozen: list of str; None changes nothing.
-
-    Returns:
-        The model.
-    """
+    """Freezes the layers of `frozen_layers` and no others; None changes nothing."""
     if frozen is not None:
         for path, layer in model.layer_tree().items():
             layer.trainable = path not in frozen
@@ -41,17 +26,7 @@ def freeze_layers(model, frozen):
 
 
 def layer_groups(backbone):
-    """The groups of layers of a backbone, from bottom to top.
-
-    Args:
-        backbone: with `groups`, `named_layers` and `parts`.
-
-    Returns:
-        list of tuples of str, the names of layers and parts.
-
-    Raises:
-        ValueError: if a name is not that of a layer or a part.
-    """
+    """`groups` of a backbone; ValueError if a name is not of a layer or a part."""
     layers = {**backbone.parts, **backbone.named_layers}
     groups = [*map(tuple, backbone.groups())]
     unknown = [name for names in groups for name in names if name not in layers]

@@ -15,12 +15,7 @@ from zoo.checks.ranges import check_choice, check_values
 from zoo.checks.user_warnings import warn_user
 from zoo.family import FAMILIES
 from zoo.files.whole_files import check_file_name, replacing
-from zoo.layers import (
-    is_lora,
-    merged_weights,
-    quantization_words,
-    quantized_layers,
-)
+from zoo.layers import is_lora, merged_weights, quantization_words, quantized_layers
 from zoo.presets import check_weights, read_preset, shipped_directory, write_preset
 
 SPARE_HEADS = "spare_heads.safetensors"
@@ -258,31 +253,17 @@ def save_spare_heads(backbone, directory):
 
 
 def load_spare_heads(backbone, directory):
-    """Reads what `save_spare_heads` wrote.
-
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        directory: path; None or without the file if the model had no spare heads.
-    """
+    """Reads what `save_spare_heads` wrote, if it did; the directory may be None."""
     path = directory and pathlib.Path(directory) / SPARE_HEADS
     if path and path.is_file():
         backbone.spare_heads = dict(open_checkpoint(path))
 
 
 def restore_part(config, name, kind, owner):
-    """Restores a part of a model from Keras' record of it.
+    """Restores a part of a model from Keras' record under `name`; None without one.
 
-    Args:
-        config: dict of the model, see `get_config`.
-        name: str, the key of the part.
-        kind: class that the part must have; None if it must be callable.
-        owner: str, the class of the model, for messages.
-
-    Returns:
-        An instance of `kind`, or None if the config has no such part.
-
-    Raises:
-        ValueError: if the record is damaged, or of another class.
+    It must be of a class `kind`, or for None callable. ValueError, which names `owner`,
+    if the record is damaged or of another class.
     """
     if config.get(name) is None:
         return None
@@ -298,11 +279,7 @@ def restore_part(config, name, kind, owner):
 
 
 def check_keys(config, names, owner):
-    """Checks that a config is a dict with some keys.
-
-    Raises:
-        ValueError: naming the key that is missing.
-    """
+    """Checks that a config is a dict with some keys; ValueError names a missing one."""
     values = config if isinstance(config, dict) else {}
     missing = [name for name in names if values.get(name) is None]
     if missing:

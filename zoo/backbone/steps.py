@@ -22,22 +22,19 @@ class Steps:
 
     @property
     def carries_states(self):
-        """Whether a text read in windows, with carried states, has the same vectors.
-
-        This holds for a recurrent model of one direction.
-        """
+        """Whether windows with carried states give the vectors of whole texts."""
         return self.predicts == "next" and bool(self.state_shapes(self.config))
 
     def make_states(self, rows, length=None):
-        """The states before the first token.
+        """The states before the first token, dict; in a recurrent model float32 zeros.
 
         Args:
-            rows: int.
+            rows: int, R = B * beams.
             length: int, how many tokens the states must hold. States of a fixed size
                 ignore it.
-
-        Returns:
-            dict of name to float32 zeros (rows, ...).
+            source: dict of int32 (B, L), the inputs of an encoder or tokens before the
+                first one, with their padding mask; None without.
+            beams: int, rows for each source, which follow each other.
         """
         shapes = self.state_shapes(self.config)
         return {name: ops.zeros((rows, *shape)) for name, shape in shapes.items()}

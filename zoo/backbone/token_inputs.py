@@ -104,10 +104,7 @@ def to_tensors(inputs, names):
 
     A functional model does not accept a mixture of arrays and tensors. In a tensor of
     another type, the largest int32 stands for what int32 does not hold, so that no
-    number wraps.
-
-    Raises:
-        ValueError: if an array has a number that int32 does not hold.
+    number wraps. In an array such a number is a ValueError.
     """
     inputs = {name: inputs[name] for name in names if name in inputs}
     check_integers(inputs)
@@ -120,12 +117,7 @@ def to_tensors(inputs, names):
 
 
 def check_inputs(x, names):
-    """Raises ValueError for token ids in a dict or an array that lack the inputs.
-
-    Args:
-        x: data of any form; other forms are not checked.
-        names: names of the inputs.
-    """
+    """ValueError for token ids, in a dict or an array, that lack the named inputs."""
     if isinstance(x, dict):
         known = {name: x[name] for name in names if name in x}
         check_integers(known)

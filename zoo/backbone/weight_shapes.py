@@ -13,16 +13,10 @@ without_values = contextvars.ContextVar("without_values", default=False)
 
 
 def find_shapes(make):
-    """The paths and the shapes of the weights of a backbone.
+    """The shapes of the weights, by path, of a backbone that `make` makes.
 
     Keras keeps the variables without values, its scopes and the names of layers for
     each thread. So the backbone is made in a thread of its own, and nothing remains.
-
-    Args:
-        make: function without arguments that makes the backbone, and its parts.
-
-    Returns:
-        dict of path to tuple of int.
     """
     state = random.getstate()  # from which Keras draws the seeds of layers
     try:

@@ -43,10 +43,7 @@ from zoo.checkpoint.json_files import (
     read_text,
 )
 from zoo.checkpoint.lstm_biases import add_biases
-from zoo.checkpoint.missing_files import (
-    warn_of_added_tokens,
-    warn_without_tokenizer,
-)
+from zoo.checkpoint.missing_files import warn_of_added_tokens, warn_without_tokenizer
 from zoo.checkpoint.pickles import read_strings, write_strings
 from zoo.checkpoint.table import (
     KERAS_LEAVES,

@@ -48,19 +48,9 @@ ACTIVATIONS = {
 
 
 def find_activation(program, value, name, where):
-    """Our name of an activation.
+    """Our name of the activation that a file of a program calls `value`, str or int.
 
-    Args:
-        program: str, a key of `ACTIVATIONS`.
-        value: str or int, what the file says.
-        name: str, the name of the option, for the message.
-        where: str, the file, for the message.
-
-    Returns:
-        str.
-
-    Raises:
-        ValueError: if we have no such activation.
+    ValueError, with the option's name and the file, if we have no such activation.
     """
     known = ACTIVATIONS[program]
     return known[check_choice(name, value, known, f"It is in {where}.")]

@@ -35,16 +35,7 @@ def write_directory(directory, documents, arrays):
 
 
 def keras_object(name, module, **config):
-    """A class of keras-nlp and its arguments, as Keras serializes them.
-
-    Args:
-        name: str, such as "BertBackbone".
-        module: str, such as "bert.bert_backbone".
-        **config: arguments of the class.
-
-    Returns:
-        dict.
-    """
+    """A class of keras-nlp and its arguments, as Keras serializes them, dict."""
     return {
         "module": f"keras_hub.src.models.{module}",
         "class_name": name,

@@ -22,11 +22,7 @@ from safetensors.numpy import save_file
 
 from zoo.checkpoint.hdf5_groups import open_datasets
 from zoo.checkpoint.npz_files import open_npz
-from zoo.checkpoint.torch_files import (
-    open_torch,
-    open_torch_entries,
-    open_torch_state,
-)
+from zoo.checkpoint.torch_files import open_torch, open_torch_entries, open_torch_state
 from zoo.checkpoint.torch_writing import write_torch
 from zoo.files.whole_files import replacing
 
@@ -153,9 +149,8 @@ def open_training_checkpoint(path, key):
         of a class is a dict of its attributes. The class is never imported.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file is damaged, has another format, has no such entry, or
-            asks for a class that no training program stores.
+        FileNotFoundError, ValueError: as `open_checkpoint`; also if the file lacks the
+            entry, or asks for a class that no training program stores.
     """
     path = Path(path)
     _check_exists(path)

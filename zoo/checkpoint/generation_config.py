@@ -152,14 +152,9 @@ def _read_lengths(values, found, longest):
 
 
 def write_generation(options, longest=None):
-    """The values of a generation_config.json for our options.
+    """The content of generation_config.json for our options, and those that it lacks.
 
-    Args:
-        options: dict of `zoo.generation.GenerationOptions`.
-        longest: int, the most new tokens of a model that reads a source; else None.
-
-    Returns:
-        dict, and a sorted list of the options that Hugging Face does not have.
+    `longest` is the most new tokens of a model that reads a source; else None.
     """
     options = {name: v for name, v in options.items() if v not in (None, (), [])}
     names = dict(GENERATION_NAMES)

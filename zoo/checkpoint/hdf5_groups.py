@@ -8,14 +8,7 @@ from zoo.files.inflation import check_growth
 
 
 def open_datasets(file, size):
-    """Finds the datasets of a file without reading them.
-
-    Args:
-        file: `h5py.File`.
-        size: int, bytes of the file.
-
-    Returns:
-        dict of the path of a dataset to a function that reads the array.
+    """Functions that read the datasets of an `h5py.File` of `size` bytes, by path.
 
     Raises:
         ValueError: if a dataset is stored in another file, or all of them declare too

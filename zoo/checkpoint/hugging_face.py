@@ -40,16 +40,10 @@ def is_keras_nlp(directory, name):
 
 
 def read_keras_nlp(path, name, fields):
-    """The arguments of a backbone of keras-nlp in its config.json, dict.
+    """The arguments `fields` of a backbone of keras-nlp in its config.json, dict.
 
-    Args:
-        path: `pathlib.Path`.
-        name: str, the name of the class.
-        fields: tuple of str, the arguments to read.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it is damaged, of another class, or lacks an argument.
+    FileNotFoundError if there is none; ValueError if it is damaged, of another class
+    than `name`, or lacks an argument.
     """
     values = read_json(path)
     if values.get("class_name") != name:
@@ -71,14 +65,7 @@ def open_hugging_face(directory, file=None):
 
 
 def find_model_type(values):
-    """The kind of model that a config.json describes.
-
-    Args:
-        values: dict of the file.
-
-    Returns:
-        str, such as "bert"; None if it is unknown.
-    """
+    """The kind of model that a config.json describes, such as "bert", or None."""
     if values.get("model_type") is not None:
         return values["model_type"]
     kinds = values.get("architectures")

@@ -5,18 +5,10 @@ import json
 
 
 def read_json(path, optional=False, kind=dict):
-    """Reads a JSON file with an object, or with a list.
-
-    Args:
-        path: `pathlib.Path`.
-        optional: bool, whether a missing file is empty.
-        kind: dict or list.
-
-    Returns:
-        dict or list.
+    """Reads a JSON file with an object, or with a list as `kind`.
 
     Raises:
-        FileNotFoundError: if the file does not exist.
+        FileNotFoundError: if the file does not exist and is not `optional`.
         ValueError: if the file does not hold JSON of this kind.
     """
     if not path.is_file():
@@ -81,12 +73,7 @@ def check_supported(values, known, path, model):
 
 @contextlib.contextmanager
 def naming_absent(path, names):
-    """Adds to a ValueError the values that a file leaves out.
-
-    Args:
-        path: `pathlib.Path` of a JSON file.
-        names: iterable of str, values whose defaults may be the cause.
-    """
+    """Adds to a ValueError those of the values `names` that a JSON file leaves out."""
     try:
         yield
     except ValueError as error:

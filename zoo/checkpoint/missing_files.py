@@ -8,12 +8,7 @@ MOST_PATHS = 1000  # of a directory, which are looked at for a message
 
 
 def warn_without_tokenizer(directory, names):
-    """Warns that a directory lacks the files of a tokenizer.
-
-    Args:
-        directory: `pathlib.Path`.
-        names: str, the names that are looked for.
-    """
+    """Warns that a directory lacks the files `names` of a tokenizer."""
     warn_user(
         f"{directory} must hold {names} for a tokenizer. Received: "
         f"{', '.join(list_names(directory))}. The model has no tokenizer; it takes the "

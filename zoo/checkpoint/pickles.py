@@ -78,9 +78,7 @@ def _check_opcodes(file):
     of it visits: 1, or for a tuple the sum of its items and 1. Such sums grow without
     bound if a tuple holds another one several times. Also, `pickle` reserves memory up
     to the largest number of a stored value; a program that writes a pickle counts.
-
-    Returns:
-        int, the number of opcodes.
+    Returns the number of opcodes.
     """
     stack, marks, memo, reused, compound, count = [], [], {}, 0, 0, 0
     for count, (opcode, argument, _) in enumerate(pickletools.genops(file), start=1):
@@ -141,16 +139,8 @@ def load(unpickler):
 def read_strings(path):
     """Reads a pickled list of strings, such as fastai's vocabularies.
 
-    Args:
-        path: str or pathlib.Path.
-
-    Returns:
-        list of str.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file is damaged, asks for a class or a function, or holds
-            anything but a list of strings. No code in it is executed.
+    No code in it is executed. FileNotFoundError if there is no such file; ValueError if
+    it is damaged, asks for a class or a function, or holds anything else.
     """
     path = Path(path)
     if not path.is_file():
@@ -167,14 +157,6 @@ def read_strings(path):
 
 
 def write_strings(path, strings):
-    """Writes a pickled list of strings, completely or not at all.
-
-    Args:
-        path: str or pathlib.Path.
-        strings: iterable of str.
-
-    Raises:
-        OSError: if the disk is full or the permission to write is missing.
-    """
+    """Writes a pickled list of strings, completely or not at all."""
     with replacing(path) as partial:
         partial.write_bytes(pickle.dumps([*strings], protocol=2))

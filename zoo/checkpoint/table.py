@@ -263,21 +263,10 @@ def _convert_row(checkpoint, row, found, expected, num_heads):
 
 
 def revert(arrays, rows, num_heads=None):
-    """Converts our arrays to the names and layouts of a checkpoint.
+    """Converts our arrays to the names and layouts of a checkpoint; see `convert`.
 
-    This is the inverse of `convert`.
-
-    Args:
-        arrays: dict of our path to array.
-        rows: iterable of `Row` without placeholders.
-        num_heads: int, for the operations that merge heads.
-
-    Returns:
-        dict of the first source of each row to array.
-
-    Raises:
-        ValueError: if an array has no row or a row has no array. The message lists all
-            of them.
+    This is its inverse: an array gets the name of the first source of its row.
+    ValueError lists the arrays without a row and the rows without an array.
     """
     rows = list(rows)
     targets = [row.target for row in rows]

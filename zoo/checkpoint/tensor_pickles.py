@@ -25,13 +25,7 @@ MAX_RANK = 32
 
 @dataclasses.dataclass(frozen=True)
 class Storage:
-    """Stored elements, of which tensors are views.
-
-    Args:
-        dtype: NumPy type of the elements.
-        key: str.
-        size: int, number of elements.
-    """
+    """Stored elements, of which tensors are views."""
 
     dtype: type
     key: str
@@ -45,14 +39,7 @@ class Storage:
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """A view of a stored array.
-
-    Args:
-        storage: `Storage`.
-        offset: int, the index of the first element of the view.
-        shape: tuple of int.
-        strides: tuple of int, in elements.
-    """
+    """A view of a stored array; offset and strides are in elements."""
 
     storage: Storage
     offset: int
@@ -60,11 +47,7 @@ class Tensor:
     strides: tuple
 
     def count(self, name):
-        """The number of elements, int; the view must be inside its storage.
-
-        Raises:
-            ValueError: if it is not. The message begins with the name, a str.
-        """
+        """The number of elements; ValueError if the view leaves its storage."""
         size, rank = self.storage.size, len(self.shape)
         numbers = (self.offset, *self.shape, *self.strides)
         if rank > MAX_RANK or rank != len(self.strides):

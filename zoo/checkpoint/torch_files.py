@@ -29,19 +29,10 @@ MAX_VIEWS = 16
 
 
 def open_torch(path):
-    """Opens a file of `torch.save`, version 0.4 or later.
+    """Opens a file of `torch.save`, version 0.4 or later: functions that read arrays.
 
     Since version 1.6 the file is a zip archive. Before, it was five pickles and data.
-
-    Args:
-        path: pathlib.Path.
-
-    Returns:
-        dict of str to a function without arguments that reads the array.
-
-    Raises:
-        ValueError: if it is not such a file, or does not hold exactly one dict of
-            tensors.
+    ValueError if it is not such a file, or does not hold exactly one dict of tensors.
     """
     readers = _readers(*_open(path, TensorUnpickler))
     if readers is None:
@@ -52,13 +43,8 @@ def open_torch(path):
 def open_torch_entries(path, key):
     """Opens a file of `torch.save` that holds a dict of tensors among other objects.
 
-    Args:
-        path: pathlib.Path.
-        key: str, under which the tensors are in the dict that the file holds.
-
-    Returns:
-        dict of str to a function without arguments that reads the array; and dict of
-        the other entries, in which every object is a `Record`.
+    The tensors are under `key` in the dict that the file holds. Returns the functions
+    that read them, by name, and the other entries, where every object is a `Record`.
 
     Raises:
         ValueError: if it is not such a file, or asks for a class or function of another
@@ -74,18 +60,7 @@ def open_torch_entries(path, key):
 
 
 def open_torch_state(path, key):
-    """Opens a file of `torch.save` that holds a dict of tensors, alone or in a dict.
-
-    Args:
-        path: pathlib.Path.
-        key: str, under which the tensors are if the dict holds other objects too.
-
-    Returns:
-        dict of str to a function without arguments that reads the array.
-
-    Raises:
-        ValueError: as `open_torch_entries`.
-    """
+    """As `open_torch_entries` without entries; the dict may also stand alone."""
     entries, read = _open(path, RecordUnpickler)
     inner = entries.get(key) if isinstance(entries, dict) else None
     readers = _readers(entries if inner is None else inner, read)
@@ -129,15 +104,7 @@ def _readers(tensors, read):
 
 
 def _open(path, unpickler):
-    """Opens a file of any version.
-
-    Args:
-        path: pathlib.Path.
-        unpickler: `TensorUnpickler` or a subclass.
-
-    Returns:
-        the object in it, and a function from a `Storage` to its bytes.
-    """
+    """The object in a file of any version, and a function of a Storage to its bytes."""
     with open(path, "rb") as file:
         legacy = file.read(len(LEGACY_MAGIC)) == LEGACY_MAGIC
     if not legacy and not zipfile.is_zipfile(path):

@@ -16,17 +16,11 @@ PERSISTENT_ID, FALSE, SET_ITEMS = b"Q", b"\x89", b"u"
 
 
 def write_torch(path, arrays):
-    """Writes arrays as a state dict, in the zip format of torch 1.6 or later.
+    """Writes float16 or float32 arrays as a state dict, in torch's zip format (1.6).
 
     `torch.load(path, weights_only=True)` reads it. An array under several names is
     stored once, as torch stores shared weights. The files of equal arrays are equal.
-
-    Args:
-        path: pathlib.Path of the new file.
-        arrays: dict of str to float16 or float32 array.
-
-    Raises:
-        ValueError: if an array has another dtype.
+    ValueError for other dtypes.
     """
     storages, items = {}, []
     for name, array in arrays.items():

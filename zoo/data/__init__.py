@@ -1,22 +1,12 @@
 """From files and token ids to batches: packing, batching by length, masking."""
 
-from zoo.data.batching import (
-    Epoch,
-    bucket_length,
-    epoch_numbers,
-    plan_batches,
-    untuned,
-)
+from zoo.data.batching import Epoch, bucket_length, epoch_numbers, plan_batches, untuned
 from zoo.data.files.bitext import read_bitext
 from zoo.data.files.choices import read_choices
 from zoo.data.files.conll import read_conll, write_conll
 from zoo.data.files.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.files.glue import read_glue
-from zoo.data.files.labelled_tables import (
-    as_numbers,
-    hash_split,
-    read_labelled,
-)
+from zoo.data.files.labelled_tables import as_numbers, hash_split, read_labelled
 from zoo.data.files.squad import (
     Answer,
     Question,

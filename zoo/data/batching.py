@@ -87,11 +87,7 @@ def epoch_numbers(epochs):
 
 
 def check_epochs(epochs):
-    """Numbers of epochs, checked, with a list of int for other sequences of them.
-
-    Raises:
-        ValueError: if they are something else.
-    """
+    """Checked numbers of epochs, a list for sequences of them; else ValueError."""
     if isinstance(epochs, (Epoch, range, tf.data.Dataset)):
         return epochs
     if not isinstance(epochs, (list, tuple)) and not np.ndim(epochs):
@@ -103,13 +99,10 @@ def check_epochs(epochs):
 
 
 def untuned():
-    """Returns the options of a dataset without autotuning.
+    """The `tf.data.Options` of a dataset without autotuning.
 
     The autotuning thread of `tf.data` sleeps up to a minute, and the end of a dataset
     waits for it. `fit` and `predict` would return that much later.
-
-    Returns:
-        tf.data.Options.
     """
     options = tf.data.Options()
     options.autotune.enabled = False

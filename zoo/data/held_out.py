@@ -4,20 +4,12 @@ import numpy as np
 
 
 def held_out_rows(classes, count, places=None):
-    """Chooses rows so that each class has its share of them.
+    """The sorted numbers of `count` of N rows, of which each class has its share.
 
     A class of n of the N rows has `count n / N`, rounded down. The rows that are left
     go first to the classes that would have none and have two rows or more, then to
-    those with the largest remainders.
-
-    Args:
-        classes: int (N,), the class of each row.
-        count: int, the number of rows to choose, less than N.
-        places: float (N,); the rows with the lowest values of a class are chosen. By
-            default the last ones are.
-
-    Returns:
-        int (count,), row numbers in ascending order.
+    those with the largest remainders. Of a class, the rows with the lowest `places`,
+    float (N,), are chosen, by default the last ones.
     """
     _, numbers, sizes = np.unique(classes, return_inverse=True, return_counts=True)
     whole, rest = np.divmod(sizes * count, sizes.sum())

@@ -78,14 +78,7 @@ class ReadAhead:
         self.count = self.ahead.count()
 
     def dataset(self, in_first_epoch):
-        """The same batches.
-
-        Args:
-            in_first_epoch: function of nothing to bool.
-
-        Returns:
-            tf.data.Dataset, of known length if the batches were counted.
-        """
+        """The same batches, with a known length if they were counted."""
 
         def read():
             return iter(self.ahead) if in_first_epoch() else self._later(self.ahead)

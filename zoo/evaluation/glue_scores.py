@@ -99,13 +99,13 @@ def _numbers(task, values, labels):
     return np.array([numbers[value] for value in values.tolist()])
 
 
-def import_library(name):
+def import_library(name, needed_by="This function needs"):
     """Imports a module of the extra `eval`, or raises ImportError."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0].replace("sklearn", "scikit-learn")
-        message = missing_package("This function needs", package, "eval")
+        message = missing_package(needed_by, package, "eval")
         raise ImportError(message) from error
 
 
@@ -118,27 +118,26 @@ def _f1(references, predictions):
     return f1_score(references, predictions, pos_label=1, zero_division=0.0)
 
 
-def _pearson(references, predictions):
+def _correlation(name, references, predictions):
     if np.ptp(references) == 0 or np.ptp(predictions) == 0:
         return 0.0
-    return import_library("scipy.stats").pearsonr(references, predictions).statistic
-
-
-def _spearman(references, predictions):
-    if np.ptp(references) == 0 or np.ptp(predictions) == 0:
-        return 0.0
-    return import_library("scipy.stats").spearmanr(references, predictions).statistic
+    function = getattr(import_library("scipy.stats"), name)
+    return function(references, predictions).statistic
 
 
 ACCURACY = {"accuracy": accuracy}
 MATTHEWS = {"matthews": _matthews}
+CORRELATIONS = {
+    name: functools.partial(_correlation, f"{name}r")
+    for name in ("pearson", "spearman")
+}
 # Task: labels, or None for numbers, and metrics.
 TASKS = {
     "cola": (BINARY, MATTHEWS),
     "sst2": (BINARY, ACCURACY),
     "mrpc": (BINARY, {**ACCURACY, "f1": _f1}),
     "qqp": (BINARY, {**ACCURACY, "f1": _f1}),
-    "stsb": (None, {"pearson": _pearson, "spearman": _spearman}),
+    "stsb": (None, CORRELATIONS),
     "mnli": (NLI, ACCURACY),
     "qnli": (ENTAILMENT, ACCURACY),
     "rte": (ENTAILMENT, ACCURACY),

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from zoo.checks.extras import missing_package
 from zoo.checks.user_warnings import warn_user
 from zoo.evaluation.assessment import Assessment
+from zoo.evaluation.glue_scores import import_library
 
 
 def group_references(sources, targets):
@@ -117,9 +117,5 @@ def reference_streams(references):
 
 
 def _metrics():
-    try:
-        from sacrebleu.metrics import BLEU, CHRF
-    except ImportError as error:
-        message = missing_package("BLEU and chrF need", "sacrebleu", "eval")
-        raise ImportError(message) from error
-    return {"bleu": BLEU(), "chrf": CHRF()}
+    library = import_library("sacrebleu.metrics", "BLEU and chrF need")
+    return {"bleu": library.BLEU(), "chrf": library.CHRF()}

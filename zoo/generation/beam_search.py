@@ -133,13 +133,8 @@ def _smaller(count, limit):
 def _finish(row, total, tokens, ended, number, options):
     """The K best finished sequences: tokens (B, K, T) and scores (B, K).
 
-    Args:
-        row: see `beam_search`.
-        total: float32 (B, 2 K), log-probabilities of the candidates, the best first.
-        tokens: int32 (B, 2 K, T), their tokens.
-        ended: bool (B, 2 K).
-        number: int32 scalar, the step.
-        options: `GenerationOptions`.
+    `total` (B, 2 K) are log-probabilities of candidates, the best first; tokens and
+    `ended` (B, 2 K, ...) are theirs; `number` is the step; `row`, see `beam_search`.
     """
     beams, rule = options.num_beams, options.penalty
     best = ops.arange(2 * beams, dtype="int32")[None] < beams

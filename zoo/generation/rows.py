@@ -7,15 +7,11 @@ from keras import ops
 def run(body, row, results, longest, compact, beams=1):
     """Repeats a step until every row has ended, without those that have.
 
-    Args:
-        body: function of the number of the step, the number of rows that have not
-            ended, and the row, to the next three.
-        row: dict of tensors with a row for each source. It has "done", and "states",
-            whose tensors may have `beams` rows for each source, see `search`.
-        results: dict of the tensors of `row` that are wanted, for all rows.
-        longest: int or int32 scalar, the most steps.
-        compact: bool, see `generate`.
-        beams: int.
+    `body` maps the number of the step, the number of rows that have not ended, and the
+    row to the next three. `row` has "done", tensors with a row for each source, and
+    "states", whose tensors may have `beams` rows for each source, see `search`. The
+    result has those tensors that are in `results`, for all rows. `longest` is the most
+    steps; see `generate` for `compact`.
     """
 
     # Rows that have ended are left out as soon as they are a quarter of all, and the

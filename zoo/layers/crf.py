@@ -110,11 +110,10 @@ def log_partition(potentials):
 
 
 def forward_backward(potentials):
-    """Runs the forward algorithm, and the backward algorithm on request.
+    """The logarithm of the sum over all paths (B,), by the forward algorithm.
 
-    Returns:
-        The logarithm of the sum over all paths (B,), and a function without arguments
-        that returns the probability (B, L, T, T) of every pair of tags.
+    Also a function without arguments, which runs the backward algorithm and returns the
+    probability (B, L, T, T) of every pair of tags.
     """
     steps = ops.transpose(potentials, (1, 0, 2, 3))
     start = _only_first(steps)
@@ -176,13 +175,10 @@ def marginals(potentials):
 
 
 def best_path(potentials):
-    """Finds the path with the highest score by the Viterbi algorithm; L is at least 1.
+    """The path with the highest score, int32 (B, L), and its score (B,), by Viterbi.
 
-    At equal scores the tag with the lower number is chosen.
-
-    Returns:
-        int32 (B, L), the tags; at padding, the tag of the last token. float32 (B,), the
-        scores.
+    L is at least 1. At equal scores the tag with the lower number is chosen. At padding
+    the tag is that of the last token.
     """
     steps = ops.transpose(potentials, (1, 0, 2, 3))
     start = _only_first(steps)

@@ -11,11 +11,7 @@ from zoo.presets.records import RECORD, verified
 
 
 def preset_root():
-    """The directory of the shipped presets.
-
-    Returns:
-        pathlib.Path: in an installed package, or next to the package in a checkout.
-    """
+    """The directory of the shipped presets: in the package, or beside a checkout."""
     package = pathlib.Path(__file__).parents[1]
     inside = package / "_presets"
     return inside if inside.is_dir() else package.parent / "presets"
@@ -83,14 +79,7 @@ def _nearest_names(text):
 
 
 def shipped_directory(name):
-    """The directory of a shipped preset, whatever else has its name.
-
-    Args:
-        name: str, see `preset_info`, which raises the same errors.
-
-    Returns:
-        pathlib.Path.
-    """
+    """The directory of a shipped preset, whatever else has its name."""
     preset_info(name)
     return _directories()[name].parent
 
@@ -98,13 +87,8 @@ def shipped_directory(name):
 def check_preset(preset):
     """Checks that a preset is known or a directory, without reading its files.
 
-    Args:
-        preset: name, directory, or URI, which is not checked.
-
-    Raises:
-        KeyError: if the name is unknown.
-        FileNotFoundError: if there is no such directory.
-        NotADirectoryError: if it is a file.
+    Otherwise it raises KeyError, FileNotFoundError or NotADirectoryError. A URI is not
+    checked.
     """
     text = os.fspath(preset)
     if "://" in text or pathlib.Path(text).is_dir():
@@ -122,15 +106,10 @@ def check_preset(preset):
 
 
 def find_preset(preset, fetch=True):
-    """Finds the directory with the files of a preset.
+    """Finds the directory with the files of a preset: a name, a directory, or a URI.
 
-    Args:
-        preset: name, directory, or URI: `hf://owner/name`, `kaggle://owner/...`.
-        fetch: bool, False to use only files that are on this machine.
-
-    Returns:
-        pathlib.Path of an existing directory. None if `fetch` is False and the files
-        of a published preset are not on this machine.
+    With `fetch=False`, only files on this machine are used. The result is None if those
+    of a published preset are missing.
 
     Raises:
         KeyError: if the name is unknown.

@@ -22,7 +22,7 @@ def cache_root():
 
 
 def download(uri, name=None, files=None, fetch=True):
-    """Downloads the files of a preset.
+    """Downloads the files of a preset; returns their directory in the cache.
 
     Args:
         uri: `hf://owner/name` or `kaggle://owner/...`. With `files`, also the https
@@ -30,9 +30,6 @@ def download(uri, name=None, files=None, fetch=True):
         name: str, the name of the preset and of its directory in the cache.
         files: list of str, the files to fetch; by default the usual files of a model.
         fetch: bool, False to use only files that were downloaded before.
-
-    Returns:
-        pathlib.Path of the directory.
 
     Raises:
         FileNotFoundError: if the files cannot be fetched.

@@ -18,14 +18,7 @@ INFINITE = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
 
 
 def read_preset(directory):
-    """Reads a preset directory of our own layout.
-
-    Args:
-        directory: path with a `preset.json`.
-
-    Returns:
-        dict, the record; dict of path to float32 or int8 array; dict of name to bytes,
-        the files of the tokenizer.
+    """Reads a preset directory: the record, arrays by path, and the tokenizer's files.
 
     Raises:
         FileNotFoundError: if a file that the record names is missing.
@@ -69,15 +62,11 @@ def _read_record(path):
 
 
 def write_preset(directory, record, arrays, files=None, dtype="float32"):
-    """Writes a preset directory. If it fails, nothing is written.
+    """Writes a preset directory, new or empty. If it fails, nothing is written.
 
-    Args:
-        directory: path of a directory that does not exist or is empty.
-        record: dict of plain values, at least family and backbone. Its tokenizer has
-            class_name and arguments.
-        arrays: dict of path to array.
-        files: dict of name to bytes, the files of the tokenizer.
-        dtype: "float32" or "float16", of the stored weights.
+    The record has at least family and backbone; its tokenizer has class_name and
+    arguments. `files` holds the contents of the tokenizer's files. `dtype` is "float32"
+    or "float16", of the stored weights.
 
     Raises:
         FileExistsError: if the directory is not empty.
@@ -113,12 +102,7 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
 
 
 def add_to_record(directory, fields):
-    """Adds fields, such as a model card, to the record of a preset directory.
-
-    Args:
-        directory: path with a `preset.json`.
-        fields: dict of plain values.
-    """
+    """Adds fields, such as a model card, to the record of a preset directory."""
     path = pathlib.Path(directory) / RECORD
     record = {**fields, **read_state(path, KIND, dict, ADVICE)}
     text = json.dumps(record, indent=2, ensure_ascii=False)
@@ -127,15 +111,10 @@ def add_to_record(directory, fields):
 
 
 def check_weights(arrays, dtype="float32", path=None):
-    """Checks that weights are finite and stay finite when they are cast.
+    """Checks that weights are finite and stay finite when they are cast to `dtype`.
 
-    Args:
-        arrays: dict of the name of a weight to array.
-        dtype: "float32" or "float16".
-        path: path of the file that was read, for the message; None when writing.
-
-    Raises:
-        ValueError: if a weight is not finite. The message names the first one.
+    The ValueError names the first weight that is not, and `path`, the file that was
+    read; None when writing.
     """
     bound = INFINITE[dtype]
     for name, array in arrays.items():
@@ -157,16 +136,10 @@ def check_weights(arrays, dtype="float32", path=None):
 
 
 def verified(directory, name, checksum):
-    """Checks the name and the checksum of a file in a directory; returns its path.
+    """The path of a file in a directory; checks its checksum if there is one.
 
-    Args:
-        directory: pathlib.Path.
-        name: str.
-        checksum: str, or None to accept any content.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the name has a directory in it, or the checksum differs.
+    FileNotFoundError if there is none; ValueError if the name has a directory in it, or
+    the checksum differs.
     """
     plain = isinstance(name, str) and pathlib.PurePath(name).name == name
     if not plain or name in ("", ".", ".."):

@@ -31,16 +31,7 @@ POOLINGS = ("pooled", "cls", "mean", "compare")
 
 
 def check_record(record):
-    """Checks that a record has all required fields, and the type of every field.
-
-    The values of `defaults`, those for fine-tuning, are checked as well.
-
-    Args:
-        record: what a `preset.json` holds, any plain value.
-
-    Raises:
-        ValueError: if a field is wrong. The message names it.
-    """
+    """Checks fields and types, also in `defaults`; ValueError names a wrong one."""
     check_shape(record, SHAPE, "the record")
     for name, part in (record.get("parts") or {}).items():
         named = isinstance(part, dict) and "preset" in part
@@ -49,10 +40,7 @@ def check_record(record):
 
 
 def check_defaults(defaults, where="defaults"):
-    """Checks the defaults for fine-tuning, dict, see `check_record`.
-
-    `tasks` in it is a dict of the names of tasks to such dicts.
-    """
+    """Checks defaults for fine-tuning, and those of each task in `tasks`."""
     for name, value in defaults.items():
         _check_default(f"{where}.{name}", value)
     for name, values in (defaults.get("tasks") or {}).items():

@@ -24,6 +24,12 @@ class DistillationLoss(keras.losses.Loss):
     Args:
         pairs: float, weight of the second term.
         words: float, weight of the words, or 0 for vectors of texts only.
+
+    Example:
+        >>> teacher = ops.array([[1.0, 0.0]])
+        >>> student = ops.array([[0.6, 0.8]])
+        >>> round(float(DistillationLoss()(teacher, student)), 3)  # 1 - cosine
+        0.4
     """
 
     def __init__(self, pairs=1.0, words=0.0, name="distillation_loss", **kwargs):
@@ -58,7 +64,13 @@ class DistillationLoss(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TextCosine(keras.metrics.CosineSimilarity):
-    """The mean cosine of the vectors of texts, (B, D) or the first of (B, 1 + W, D)."""
+    """The mean cosine of the vectors of texts, (B, D) or the first of (B, 1 + W, D).
+
+    Example:
+        >>> value = TextCosine()(ops.array([[1.0, 0.0]]), ops.array([[0.6, 0.8]]))
+        >>> round(float(value), 3)
+        0.6
+    """
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds a batch."""

@@ -29,6 +29,12 @@ class TextAndWordEmbedder(Task):
 
     Returns:
         float32 (B, 1 + W, D).
+
+    Example:
+        >>> from zoo.models.bert import BERT, BERTConfig
+        >>> model = TextAndWordEmbedder(BERT(BERTConfig(11, 4, 1, 2, 8)))
+        >>> model.output_shape
+        (None, None, 4)
     """
 
     task_name = "text_and_word_embedder"

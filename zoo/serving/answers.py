@@ -44,14 +44,7 @@ def advise(message):
 
 
 def check_answers(trials):
-    """Checks answers for errors, repeatability, dependence on the batch, and JSON.
-
-    Args:
-        trials: list of Trial with answers.
-
-    Returns:
-        list of Finding. If no request was answered, it has one entry.
-    """
+    """Checks answers for errors, repeatability, dependence on the batch, and JSON."""
     findings = [_answers_finding(trials)]
     answered = [trial for trial in trials if not trial.answer.error]
     if not answered:

@@ -61,14 +61,7 @@ _POINTER_RESULTS = (
 
 
 class Library:
-    """TensorFlow's shared library.
-
-    Args:
-        path: str, path of libtensorflow_cc.
-
-    Raises:
-        OSError: if the library cannot be opened.
-    """
+    """TensorFlow's shared library at a path; OSError if it cannot be opened."""
 
     def __init__(self, path):
         # Operation libraries search for TensorFlow's symbols among the global ones.
@@ -106,16 +99,7 @@ class Library:
 
 
 class Session:
-    """A SavedModel, loaded as the server loads it.
-
-    Args:
-        library: Library.
-        directory: str, path of the SavedModel.
-        tag: str, the tag of the graph.
-
-    Raises:
-        LoaderError: if TensorFlow cannot load it.
-    """
+    """A SavedModel, loaded as the server loads it; LoaderError if it cannot be."""
 
     def __init__(self, library, directory, tag):
         self.tensorflow = library
@@ -135,17 +119,10 @@ class Session:
         library.check()
 
     def run(self, feeds, fetches):
-        """Runs the graph once.
+        """Runs the graph once; LoaderError if TensorFlow reports an error.
 
-        Args:
-            feeds: dict from tensor name to serialized TensorProto.
-            fetches: list of tensor names.
-
-        Returns:
-            list of dicts with the dtype, the shape and the content of each fetch.
-
-        Raises:
-            LoaderError: if TensorFlow reports an error.
+        `feeds` has serialized TensorProtos by the names of tensors. The result has the
+        dtype, the shape and the content of each tensor of `fetches`.
         """
         inputs = (_Output * len(feeds))(*map(self._endpoint, feeds))
         outputs = (_Output * len(fetches))(*map(self._endpoint, fetches))

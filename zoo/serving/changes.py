@@ -12,14 +12,10 @@ FACTS = pathlib.PurePath("assets.extra", "model.json")
 
 
 def facts_file(labels=None, sequence_length=None):
-    """The file of facts that clients depend on and the graph does not show.
+    """Returns `extra_files` of `write_version`: facts that clients depend on.
 
-    Args:
-        labels: list of str, in the order of the scores; or None.
-        sequence_length: int, tokens after which a text is truncated; or None.
-
-    Returns:
-        dict for `extra_files` of `write_version`.
+    The graph does not show them. `labels` are in the order of the scores. A text is
+    truncated after `sequence_length` tokens. Both may be None.
     """
     facts = {"labels": labels, "sequence_length": sequence_length}
     facts = {name: value for name, value in facts.items() if value is not None}
@@ -27,28 +23,17 @@ def facts_file(labels=None, sequence_length=None):
 
 
 def find_earlier(base_dir, number=None):
-    """The highest version below a number, a pathlib.Path; None if there is none.
-
-    Args:
-        base_dir: path of the directory of the model.
-        number: int, or None for the highest version of all.
-    """
+    """The highest version, below `number` if it is given, as a path; None if none."""
     versions = find_versions(base_dir)
     below = [n for n in versions if number is None or n < number]
     return versions[max(below)] if below else None
 
 
 def find_changes(before, after):
-    """Lists what clients of a version find changed in another one.
+    """What clients of a version find changed in another one, list of str.
 
-    Args:
-        before, after: paths of version directories.
-
-    Returns:
-        list of str. It is empty if nothing differs, or `before` is no SavedModel.
-
-    Raises:
-        ValueError: if `after` is no SavedModel.
+    It is empty if nothing differs, or `before` is no SavedModel. ValueError if `after`
+    is none.
     """
     new, facts = SavedGraph(after).signatures, _read_facts(after)
     try:
@@ -75,13 +60,7 @@ def find_changes(before, after):
 
 
 def warn_of_changes(staging, base_dir, version):
-    """Warns of what clients of the last version will find changed.
-
-    Args:
-        staging: path of a complete directory that is not published yet.
-        base_dir: path of the directory of the model.
-        version: int, its number, or None for the next one.
-    """
+    """Warns of what changes for clients if `staging` becomes the next version."""
     before = find_earlier(base_dir, version)
     changes = find_changes(before, staging) if before else []
     if changes:

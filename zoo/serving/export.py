@@ -117,16 +117,7 @@ def _check_signatures(signatures):
 
 
 class _Endpoint:
-    """A checked signature.
-
-    Args:
-        name: str.
-        signature: Signature.
-
-    Raises:
-        TypeError: if a spec is not dense or has no name.
-        ValueError: if a spec or the example is wrong.
-    """
+    """A checked `Signature`; TypeError and ValueError for wrong specs or examples."""
 
     def __init__(self, name, signature):
         self.name = name

@@ -36,10 +36,8 @@ TEXT_OPS = frozenset(
 class Endpoint:
     """One input or output of a signature.
 
-    Args:
-        tensor: str, its name in the graph, or None if it is ragged or sparse.
-        dtype: str, as NumPy names it.
-        shape: tuple of int with -1 for an unknown size, or None for an unknown rank.
+    `tensor` is its name in the graph, None if it is ragged or sparse. `dtype` is
+    NumPy's name. The shape has -1 for an unknown size, and is None for an unknown rank.
     """
 
     tensor: str | None
@@ -49,13 +47,7 @@ class Endpoint:
 
 @dataclasses.dataclass(frozen=True)
 class GraphSignature:
-    """Inputs and outputs by name, as clients see them.
-
-    Args:
-        inputs: dict from name to Endpoint.
-        outputs: dict from name to Endpoint.
-        method_name: str, such as "tensorflow/serving/predict".
-    """
+    """Inputs and outputs by name, each an `Endpoint`, as clients see them."""
 
     inputs: dict[str, Endpoint]
     outputs: dict[str, Endpoint]
@@ -109,24 +101,13 @@ class SavedGraph:
         }
 
     def operations(self):
-        """Finds all operations, in the graph and in its functions.
-
-        Returns:
-            set of str, their names.
-        """
+        """The names of all operations, in the graph and in its functions, a set."""
         bodies = (function.node_def for function in self._functions.values())
         nodes = itertools.chain(self._nodes.values(), *bodies)
         return {node.op for node in nodes} - self._functions.keys()
 
     def reachable(self, signature):
-        """Finds the nodes that a request may run, also in the functions it calls.
-
-        Args:
-            signature: GraphSignature.
-
-        Returns:
-            list of NodeDef and list of FunctionDef.
-        """
+        """NodeDefs and FunctionDefs that a request of a signature may run, lists."""
         tensors = [output.tensor for output in signature.outputs.values()]
         nodes = self._ancestors(filter(None, tensors))
         functions = {}

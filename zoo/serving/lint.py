@@ -72,14 +72,9 @@ def judge(check, problems, fine):
 
 
 def lint(graph, core_operations):
-    """Checks what the saved graph declares.
+    """Checks what the saved graph declares, with the operations of TensorFlow.
 
-    Args:
-        graph: SavedGraph.
-        core_operations: set of str, the operations of the installed TensorFlow.
-
-    Returns:
-        list of Finding, always of the same checks in the same order.
+    The result has `Finding`s of the same checks in the same order.
     """
     return [
         judge(

@@ -32,12 +32,8 @@ _TEXTS = (
 class Trial:
     """One request and its answer.
 
-    Args:
-        signature: str, the name of the signature.
-        kind: str: "row" (a batch of one row), "repeat" (row 0 again), "batch" (all
-            rows) or "warm-up" (an unchanged record).
-        request: Request.
-        answer: Answer.
+    `kind` is "row" (a batch of one row), "repeat" (row 0 again), "batch" (all rows) or
+    "warm-up" (an unchanged record).
     """
 
     signature: str
@@ -47,15 +43,7 @@ class Trial:
 
 
 def make_trials(graph, warmup):
-    """Makes the requests for every signature.
-
-    Args:
-        graph: SavedGraph.
-        warmup: list of (signature name, inputs), valid for the graph.
-
-    Returns:
-        list of Trial in the order of sending, without answers.
-    """
+    """The requests for every signature, in the order of sending, without answers."""
     trials = []
     for name, signature in graph.signatures.items():
         if not _askable(signature):
@@ -138,16 +126,7 @@ def _make_value(endpoint, index):
 
 
 def read_warmup(directory, graph):
-    """Reads the warm-up records of a version and compares them with its signatures.
-
-    Args:
-        directory: pathlib.Path of the version.
-        graph: SavedGraph of the version.
-
-    Returns:
-        list of (signature name, inputs), and list of str, the problems. Both are empty
-        if there is no file.
-    """
+    """Valid warm-up records of a version, (signature name, inputs), and problems."""
     path = directory / WARMUP_PATH
     if not path.is_file():
         return [], []

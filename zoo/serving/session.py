@@ -20,12 +20,7 @@ _PROGRAM = pathlib.Path(__file__).with_name("c_loader.py")
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """One request to a model.
-
-    Args:
-        signature: GraphSignature.
-        inputs: dict from input name to numpy array.
-    """
+    """One request to a model: a GraphSignature, and arrays by the names of inputs."""
 
     signature: object
     inputs: dict
@@ -48,13 +43,9 @@ class Answer:
 class Report:
     """The results of one process.
 
-    Args:
-        operations: frozenset of str, the operations of the installed TensorFlow,
-            without those of tensorflow-text.
-        loaded: bool, whether the model was loaded.
-        answers: list of Answer. If there is an error, requests may lack an answer.
-        error: str: why loading failed, or that the process crashed or did not end in
-            time. Otherwise "".
+    `operations` are those of the installed TensorFlow without tensorflow-text. If there
+    is an error, requests may lack an answer. `error` says why loading failed, or that
+    the process crashed or did not end in time; else it is "".
     """
 
     operations: frozenset
@@ -64,18 +55,10 @@ class Report:
 
 
 def run_in_c_loader(directory, graph, requests, timeout):
-    """Loads a SavedModel in a new process, as the server does, and sends requests.
+    """Loads a SavedModel in a new process, as the server does; returns a `Report`.
 
-    GPUs are hidden from the process, because a server may have none.
-
-    Args:
-        directory: path of the SavedModel directory.
-        graph: SavedGraph of the directory.
-        requests: list of Request.
-        timeout: int or float, seconds for loading and all requests together.
-
-    Returns:
-        Report.
+    GPUs are hidden from the process, because a server may have none. `timeout` is in
+    seconds, for loading and all requests together.
 
     Raises:
         FileNotFoundError: if TensorFlow's C library is not installed, or the graph

@@ -24,16 +24,10 @@ _IN_USE = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
 def parse_version(name):
-    """Reads a version number as the server does.
+    """The version number of a directory entry, int, or None if the server ignores it.
 
     Leading zeros, a sign and white space around the digits are allowed. Digits other
     than 0 to 9 and numbers that do not fit into 64 bits are not.
-
-    Args:
-        name: str, the name of a directory entry.
-
-    Returns:
-        int, or None if the server ignores the name.
     """
     match = _INTEGER.fullmatch(name)
     number = int(match[1]) if match else None
@@ -43,17 +37,11 @@ def parse_version(name):
 
 
 def find_versions(base_dir):
-    """Finds all versions of a model that the server sees.
+    """All versions of a model that the server sees: path by number, sorted.
 
     The server does not check that an entry is a directory, and neither does this
     function. If several names have the same number, such as `7` and `007`, the server
-    uses the last one in the order of bytes.
-
-    Args:
-        base_dir: path of the directory of the model; it may be missing.
-
-    Returns:
-        dict of int to pathlib.Path, sorted by number.
+    uses the last one in the order of bytes. `base_dir` may be missing.
     """
     base_dir = pathlib.Path(base_dir)
     if not base_dir.is_dir():
@@ -65,11 +53,7 @@ def find_versions(base_dir):
 
 
 def check_version(base_dir, version):
-    """Checks that a version can be published.
-
-    Args:
-        base_dir: path of the directory of the model.
-        version: int, or None for the next version.
+    """Checks that a version, or the next one for None, can be published.
 
     Raises:
         ValueError: if the version is not an integer that the server accepts, or there
@@ -95,22 +79,11 @@ def check_version(base_dir, version):
 
 
 def publish(staging, base_dir, version):
-    """Renames a complete directory to its version number.
+    """Renames a complete directory to its version number; returns the new path.
 
     Several processes may publish at the same time. If another process publishes a
-    number first, this function uses the next one, unless `version` is given.
-
-    Args:
-        staging: path of a directory on the same file system as `base_dir`.
-        base_dir: path of the directory of the model.
-        version: int, or None for the highest number in `base_dir` plus one.
-
-    Returns:
-        pathlib.Path of the version directory.
-
-    Raises:
-        ValueError: if there is no next version.
-        FileExistsError: if the given version exists.
+    number first, this function uses the next one, unless `version` is given. `staging`
+    must be on the file system of `base_dir`. Errors are those of `check_version`.
     """
     while True:
         number = version
@@ -141,13 +114,7 @@ def _next_version(base_dir):
 
 
 def find_version(directory):
-    """Finds the SavedModel at a path.
-
-    Args:
-        directory: path of a version directory, or of a directory of versions.
-
-    Returns:
-        pathlib.Path: `directory` itself, or the newest version in it.
+    """The path of a version: `directory` itself, or the newest version in it.
 
     Raises:
         FileNotFoundError: if the path does not exist or holds no SavedModel.

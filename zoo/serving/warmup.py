@@ -38,12 +38,7 @@ def masked_crc32c(data):
 
 
 def write_records(path, payloads):
-    """Writes a TFRecord file.
-
-    Args:
-        path: path of the file.
-        payloads: iterable of bytes, the records.
-    """
+    """Writes a TFRecord file of records, bytes."""
     with open(path, "wb") as file:
         for payload in payloads:
             header = struct.pack("<Q", len(payload))
@@ -52,17 +47,7 @@ def write_records(path, payloads):
 
 
 def read_records(path):
-    """Reads a TFRecord file.
-
-    Args:
-        path: path of the file.
-
-    Returns:
-        list of bytes, the records.
-
-    Raises:
-        ValueError: if a record is incomplete or a checksum is wrong.
-    """
+    """The records of a TFRecord file, bytes; ValueError if it is damaged."""
     # A record is a length, its checksum, a payload and its checksum, little-endian.
     data = memoryview(pathlib.Path(path).read_bytes())
     payloads, position = [], 0
@@ -91,16 +76,7 @@ def _checked(data, start, length, index):
 
 
 def encode_request(model_name, signature_name, inputs):
-    """Makes a warm-up record of a Predict request.
-
-    Args:
-        model_name: str; the server does not read it.
-        signature_name: str.
-        inputs: dict from input name to numpy array.
-
-    Returns:
-        bytes, a serialized PredictionLog.
-    """
+    """A warm-up record of a Predict request, bytes of a PredictionLog."""
     log = wire.PredictionLog()
     request = log.predict_log.request
     request.model_spec.name = model_name
@@ -111,17 +87,9 @@ def encode_request(model_name, signature_name, inputs):
 
 
 def decode_request(payload):
-    """Reads a warm-up record.
+    """The signature's name and the inputs of a Predict request; None for others.
 
-    Args:
-        payload: bytes, a serialized PredictionLog.
-
-    Returns:
-        str, the signature's name, and dict from input name to numpy array. None if the
-        record is not a Predict request but, for example, a Classify request.
-
-    Raises:
-        ValueError: if the bytes are not a PredictionLog, or a tensor in it is damaged.
+    ValueError if the bytes are no PredictionLog, or a tensor in it is damaged.
     """
     try:
         log = wire.PredictionLog.FromString(payload)

@@ -125,17 +125,7 @@ TensorProto = _MESSAGES["TensorProto"]
 
 
 def encode_tensor(array):
-    """Converts an array to a TensorProto.
-
-    Args:
-        array: numpy array. Elements of type str or bytes become a string tensor.
-
-    Returns:
-        TensorProto.
-
-    Raises:
-        TypeError: if TensorFlow has no such data type.
-    """
+    """An array, also of str or bytes, as a TensorProto; else TypeError."""
     array = np.asarray(array)
     dtype = "string" if array.dtype.kind in "OSU" else array.dtype.name
     if dtype not in _NUMBERS:
@@ -161,17 +151,10 @@ def _to_bytes(element):
 
 
 def decode_tensor(proto):
-    """Converts a TensorProto in any of its encodings to an array.
+    """A TensorProto in any of its encodings as an array; strings are bytes in objects.
 
-    Args:
-        proto: TensorProto.
-
-    Returns:
-        numpy array. A string tensor has dtype object and elements of type bytes.
-
-    Raises:
-        ValueError: if the data type is not supported, or the number of values does not
-            match the shape.
+    ValueError if the data type is not supported, or the number of values does not match
+    the shape.
     """
     dtype = DTYPES.get(proto.dtype)
     if dtype in (None, "float16", "bfloat16"):

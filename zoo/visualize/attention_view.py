@@ -129,11 +129,7 @@ def attention_page(attention, title="Attention", model=""):
 
 
 def save_attention_page(path, attention, title="Attention", model=""):
-    """Writes the page of `attention_page` to a file.
-
-    Args:
-        path: str or path, HTML file to write.
-        attention, title, model: see `attention_page`, also for errors.
+    """Writes the page of `attention_page`, whose arguments it takes, to an HTML file.
 
     Returns:
         pathlib.Path of the file.
@@ -161,11 +157,7 @@ def _entry(name, attention):
 
 
 def check_attention(name, attention):
-    """The weights float64, the tokens and the attended tokens; see `attention_page`.
-
-    Raises:
-        TypeError, ValueError: for what `attention_page` does not take.
-    """
+    """The weights float64, tokens and attended tokens; errors of `attention_page`."""
     sides = attention[1:] if isinstance(attention, (list, tuple)) else ()
     if len(sides) != 2 or not all(hasattr(side, "__iter__") for side in sides):
         raise TypeError(

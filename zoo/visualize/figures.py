@@ -56,9 +56,7 @@ def clean_texts(figure):
 def save_figure(figure, path):
     """Writes a figure to a file, whose suffix is the format; returns its path.
 
-    Raises:
-        TypeError: if the path is no path.
-        ValueError: if Matplotlib does not write the format.
+    TypeError if the path is no path; ValueError if Matplotlib lacks the format.
     """
     path = to_path(path)
     if path.suffix.lower()[1:] not in figure.canvas.get_supported_filetypes():

@@ -8,20 +8,10 @@ from zoo.visualize.plain_text import to_text
 
 
 def to_numbers(name, values, shape, gaps=False):
-    """Numbers in an array.
+    """Numbers of an argument, float64; ValueError if they are no finite numbers.
 
-    Args:
-        name: str, the argument, for the message.
-        values: array or nested lists of numbers.
-        shape: tuple of str, what the dimensions are, none of them empty.
-        gaps: bool, whether None and NaN may stand between the numbers, and the array
-            may be empty.
-
-    Returns:
-        float64 array.
-
-    Raises:
-        ValueError: if they are no finite numbers, or have another number of dimensions.
+    `shape` says what the dimensions are, none of them empty. With `gaps`, None and NaN
+    may stand between the numbers, and the array may be empty.
     """
     try:
         array = np.asarray(values, "float64")
@@ -39,16 +29,7 @@ def to_numbers(name, values, shape, gaps=False):
 
 
 def to_texts(name, values, count):
-    """Names, a list of str.
-
-    Args:
-        name: str, the argument, for the message.
-        values: iterable of str, or of numbers, which are written as str.
-        count: int, how many there must be.
-
-    Raises:
-        ValueError: if it is no list, or has another length.
-    """
+    """A list of `count` names or numbers as str; the ValueError names the argument."""
     listed = to_list(values)
     if listed is None or len(listed) != count:
         raise ValueError(

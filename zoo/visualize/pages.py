@@ -10,16 +10,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def make_page(title, body, style):
-    """Makes a page.
-
-    Args:
-        title: str, text that is escaped.
-        body: str, HTML below the heading.
-        style: str, CSS.
-
-    Returns:
-        str, HTML.
-    """
+    """An HTML page, str, with a title that is escaped, a body and CSS."""
     title = escape(title)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -36,15 +27,7 @@ def escape(text):
 
 
 def write_page(path, page):
-    """Writes a page to a file.
-
-    Args:
-        path: str or path, HTML file to write.
-        page: str.
-
-    Returns:
-        pathlib.Path of the file.
-    """
+    """Writes a page to a file; returns its path."""
     path = to_path(path)
     with replacing(path) as temporary:
         temporary.write_bytes(page.encode())

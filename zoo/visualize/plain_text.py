@@ -10,11 +10,7 @@ from zoo.checks.ranges import plain_value
 
 
 def to_text(value):
-    """A str: that of a number, such as a label, and "" for None.
-
-    Raises:
-        TypeError: if it is none of these.
-    """
+    """A str, a number as str, or "" for None; TypeError for anything else."""
     value = plain_value(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
@@ -33,15 +29,7 @@ def to_path(path, name="path"):
 
 
 def printable(text, limit=None):
-    """A text on one line without control characters.
-
-    Args:
-        text: str.
-        limit: int, the largest number of characters, or None.
-
-    Returns:
-        str. A text that is longer than `limit` ends with the number of its characters.
-    """
+    """A text on one line; what is longer than `limit` ends with its length."""
     size = len(text)
     if limit is not None and size > limit:
         text = text[:limit]

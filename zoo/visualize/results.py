@@ -20,20 +20,16 @@ LINES = ("-", "--", ":", "-.")
 
 
 def plot_confusion(matrix, labels, path, title=""):
-    """Plots a confusion matrix.
+    """Plots a confusion matrix; returns the path of the file.
 
-    The color is the share of the true label. The cells show counts if there are at
-    most 16 labels. A larger matrix has a color bar. More than 300 labels are not named.
+    The color is the share of the true label. The cells show counts if there are at most
+    16 labels. A larger matrix has a color bar. More than 300 labels are not named.
 
     Args:
         matrix: int (C, C), a row for each true label and a column for each predicted
             label.
         labels: sequence of str (C,).
-        path: str or path, file to write. The suffix is the format: .svg, .png or .pdf.
-        title: str.
-
-    Returns:
-        pathlib.Path of the file.
+        path, title: see `plot_attention`.
 
     Raises:
         ValueError: if the matrix has another shape, or a count is negative or not
@@ -81,22 +77,18 @@ def _shorten(label):
 def plot_history(
     histories, path, metric="accuracy", title="", unit="epoch", validation_freq=None
 ):
-    """Plots training and validation curves of one or more runs.
+    """Plots training and validation curves of runs; returns the path of the file.
 
     Args:
         histories: dict of the name of each run to what `fit` returned, or the `history`
             dict of it.
-        path: str or path, file to write. The suffix is the format.
+        path, title: see `plot_attention`.
         metric: str, a key of the histories. Values of "val_" and this key are plotted
             as dashed lines.
-        title: str.
         unit: str, label of the horizontal axis, such as "epoch".
         validation_freq: int, the epochs from one value of validation to the next, as in
             `fit`. By default, it is the number of training values divided by that of
             validation values.
-
-    Returns:
-        pathlib.Path of the file.
 
     Raises:
         ValueError: if a history is no dict, or the numbers of training values and
@@ -138,13 +130,10 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
     Args:
         curves: dict of the name of each curve to its positions, int (N,), and values,
             float (N,). None and NaN are gaps. A curve without values is ignored.
-        path: str or path, file to write. The suffix is the format.
-        title, xlabel, ylabel: str.
+        path, title: see `plot_attention`, also for the result.
+        xlabel, ylabel: str.
         pairs: bool, whether each curve with an odd number, from 0, has the color of the
             curve before it and another style, such as a dashed line.
-
-    Returns:
-        pathlib.Path of the file.
 
     Raises:
         ValueError: if a curve does not have as many positions as values, or they are no
@@ -196,13 +185,8 @@ def plot_scatter(references, predictions, path, title=""):
     """Plots predicted numbers over true numbers, and the line where both are equal.
 
     Args:
-        references: float (N,).
-        predictions: float (N,).
-        path: str or path, file to write. The suffix is the format.
-        title: str.
-
-    Returns:
-        pathlib.Path of the file.
+        references, predictions: float (N,).
+        path, title: see `plot_attention`, also for the result.
 
     Raises:
         ValueError: if they are no finite numbers, or their numbers differ.
@@ -230,11 +214,7 @@ def plot_rate_curve(curve, path, title="Learning-rate range test"):
 
     Args:
         curve: `zoo.training.RateCurve`, from `find_learning_rate` of a task.
-        path: str or path, file to write. The suffix is the format.
-        title: str.
-
-    Returns:
-        pathlib.Path of the file.
+        path, title: see `plot_attention`, also for the result.
 
     Raises:
         TypeError: if it is no such curve.
@@ -269,11 +249,7 @@ def plot_positions(table, path, title="Positions"):
 
     Args:
         table: float (L, D), L positions of width D.
-        path: str or path, file to write. The suffix is the format.
-        title: str.
-
-    Returns:
-        pathlib.Path of the file.
+        path, title: see `plot_attention`, also for the result.
 
     Raises:
         ValueError: if the table does not have two dimensions, is empty, or has a value

@@ -76,11 +76,7 @@ def spans_page(texts, spans, title="Spans"):
 
 
 def save_spans_page(path, texts, spans, title="Spans"):
-    """Writes the page of `spans_page` to a file.
-
-    Args:
-        path: str or path, HTML file to write.
-        texts, spans, title: see `spans_page`, also for errors.
+    """Writes the page of `spans_page`, whose arguments it takes, to an HTML file.
 
     Returns:
         pathlib.Path of the file.
@@ -89,11 +85,7 @@ def save_spans_page(path, texts, spans, title="Spans"):
 
 
 def _to_span(span):
-    """A span with plain values; None for one that means no answer.
-
-    Raises:
-        ValueError: if it is no such dict.
-    """
+    """A span with plain values, None for no answer; ValueError if it is no span."""
     given = span if isinstance(span, dict) else {}
     found = {name: plain_value(given.get(name)) for name in ("begin", "end", "score")}
     try:
@@ -119,13 +111,10 @@ def _mark(level, color, score=None):
 
 
 def _nested(spans, text):
-    """The numbers of spans in the order of their begins, and of those around each.
+    """Pairs of the number of a span and that of the smallest one around it, or None.
 
-    Returns:
-        list of pairs: the number of a span, and of the smallest span around it or None.
-
-    Raises:
-        ValueError: if a span is empty, outside of its text, or crosses another one.
+    They are in the order of their begins. Raises ValueError if a span is empty, outside
+    of its text, or crosses another one.
     """
     order = sorted(
         range(len(spans)), key=lambda i: (spans[i]["begin"], -spans[i]["end"], i)

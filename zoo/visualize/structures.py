@@ -36,13 +36,9 @@ def plot_map(vectors, labels, path, title="", texts=()):
         vectors: float (N, D), such as those of a word in different sentences.
         labels: sequence of str (N,); each label has a color. After ten labels, the
             next ones have the same colors and other markers.
-        path: str or path, file to write. The suffix is the format.
-        title: str.
+        path, title: see `plot_attention`, also for the result.
         texts: sequence of str (N,), written beside the points; or empty. A text that
             would cover another one is left out.
-
-    Returns:
-        pathlib.Path of the file.
 
     Raises:
         ValueError: if the vectors are no finite numbers, there is none, or a number of
@@ -107,11 +103,7 @@ def plot_layer_weights(weights, path, title=""):
     Args:
         weights: dict of the name of each sum, such as a task, to its weights, float
             (N,), such as `weights` of a `zoo.probe`.
-        path: str or path, file to write. The suffix is the format.
-        title: str.
-
-    Returns:
-        pathlib.Path of the file.
+        path, title: see `plot_attention`, also for the result.
 
     Raises:
         ValueError: if there are no weights, they are no finite numbers, or their

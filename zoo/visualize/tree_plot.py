@@ -20,11 +20,7 @@ def plot_tree(tree, path, title=""):
         tree: nested tuples, such as ("S", ("NP", ("NN", "cats")), ...), or a str in
             brackets, such as `parse` of a parser returns. A leaf is a pair of a tag and
             a word.
-        path: str or path, file to write. The suffix is the format: .svg, .png or .pdf.
-        title: str.
-
-    Returns:
-        pathlib.Path of the file.
+        path, title: see `plot_attention`, also for the result.
 
     Raises:
         ValueError: if it is no tree, or has more than 200 levels.

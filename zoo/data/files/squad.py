@@ -91,12 +91,7 @@ def read_squad(path):
 
 
 def check_answers(question, place):
-    """Raises ValueError if an answer is not in its context.
-
-    Args:
-        question: `Question`.
-        place: str, what names the question in the message.
-    """
+    """Raises ValueError, naming `place`, if an answer is not in its context."""
     for text, begin in question.answers or ():
         end = begin + len(text)
         if not text or begin < 0 or question.context[begin:end] != text:

@@ -29,14 +29,9 @@ ROLES = {"text": "texts", "pair": "second texts", "label": "labels"}
 def choose_columns(table, text=None, pair=None, label=None):
     """Finds the columns of a table, see `zoo.data.read_labelled`.
 
-    Args:
-        table: `zoo.data.files.table_files.Table`.
-        text, pair, label: str or int, the name of a column or its number from 0, or
-            None to find it by its name.
-
-    Returns:
-        dict with the numbers of the columns "text", "label" and, for pairs, "pair";
-        int, the number of the first row after the header, 0 or 1.
+    `text`, `pair` and `label` are names or numbers of columns, or None to find them by
+    their names. Returns the numbers of "text", "label" and, for pairs, "pair", and the
+    number of the first row after the header, 0 or 1.
 
     Raises:
         ValueError: if columns are missing or ambiguous, or if it is unclear whether
@@ -97,13 +92,10 @@ def plain_name(name):
 
 
 def _known_columns(names, found):
-    """Columns with known names for the roles that are not found yet.
+    """Columns with known names for the roles "text" and "label" that are not found yet.
 
+    They are lists of tuples; a tuple for texts has two numbers if they are a pair.
     `text` and `label` take precedence over other names of their role.
-
-    Returns:
-        dict of "text" and "label" to lists of tuples of the numbers of columns; a tuple
-        for texts has two numbers if they are a pair.
     """
     plain = {i: plain_name(n) for i, n in enumerate(names) if i not in found.values()}
 

@@ -44,17 +44,10 @@ class Table:
 
 
 def read_table(path):
-    """Reads a table. The suffix of the file decides how; see `read_labelled`.
+    """Reads a table of at least one row by its suffix; see `zoo.data.read_labelled`.
 
-    Args:
-        path: str or path.
-
-    Returns:
-        `Table` with at least one row.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file cannot be read, or rows differ in length.
+    FileNotFoundError if there is no such file; ValueError if it cannot be read, or rows
+    differ in length.
     """
     path = pathlib.Path(path)
     if not path.exists():

@@ -192,14 +192,9 @@ def _spec(feature):
 
 
 def unmask(batch):
-    """Restores the original tokens of a batch, and removes the features of the mask.
+    """Restores the original token_ids, int32 (B, L), of a batch from `read_records`.
 
-    Args:
-        batch: dict of tensors, from `read_records`.
-
-    Returns:
-        dict with the original token_ids, int32 (B, L), and the features whose names do
-        not begin with "mask_".
+    The features whose names begin with "mask_" are removed.
     """
     rows, columns = tf.unstack(tf.shape(batch["mask_positions"]))
     row = tf.repeat(tf.range(rows)[:, None], columns, axis=1)

@@ -262,19 +262,7 @@ class WordPacker(Packer):
     own_width = {"word_positions": -1}
 
     def pack(self, texts):
-        """Tokenizes and truncates texts.
-
-        Args:
-            texts: tuple of one string tensor (B,).
-
-        Returns:
-            dict of ragged features (B, None), and the number of truncated rows, a
-            scalar int32. The features are tokens, and word_positions int32, one for
-            each word.
-
-        Raises:
-            ValueError: if the texts are pairs.
-        """
+        """See `Packer.pack`; adds word_positions int32, one for each word of a text."""
         tokens, places = self._pieces(texts)
         room = self.limit - self._markers(1)
         lengths = tf.cast(tokens.row_lengths(), tf.int32)
@@ -296,9 +284,7 @@ class WordPacker(Packer):
             )
         words = self.tokenizer.split(texts[0])[0]
         pieces = self.tokenizer.row_pieces(words)
-        tokens = tf.RaggedTensor.from_row_splits(
-            pieces.values, tf.gather(pieces.row_splits, words.row_splits)
-        )
+        tokens = words.with_values(pieces).merge_dims(1, 2)
         before = tf.gather(tokens.row_starts(), row_ids(words))
         first = tf.minimum(pieces.row_lengths() - 1, self.tokenizer.word_prefix)
         places = tf.cast(pieces.row_starts() + first - before, tf.int32)

@@ -60,16 +60,11 @@ class QuestionPacker(Packer):
         return {**super().pads, **ADDED}
 
     def packed(self, texts):
-        """Tokenizes questions and contexts, and makes windows.
+        """Tokenizes questions and contexts, and makes windows; see `Packer.pack`.
 
-        Args:
-            texts: tuple of two string tensors (B,), questions and contexts.
-
-        Returns:
-            dict of ragged features (M, None), M at least B: tokens, segment_ids,
-            begins, ends and widest. The windows of a question follow each other.
-            `windows`, int32 (B,), is how many there are of each question. And which
-            questions were truncated, bool (B,).
+        The features are those of M windows: tokens, segment_ids, begins, ends and
+        widest. The windows of a question follow each other, and `windows`, int32 (B,),
+        is how many there are. Also returns which questions were truncated, bool (B,).
         """
         questions, contexts = texts
         questions = self.tokenizer(questions)

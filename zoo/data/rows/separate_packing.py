@@ -18,18 +18,7 @@ class SeparatePacker(Packer):
     """
 
     def pack(self, texts):
-        """Tokenizes and truncates texts.
-
-        Args:
-            texts: tuple of one or two string tensors (B,).
-
-        Returns:
-            dict of ragged features (B, None), and the number of rows of which a text
-            was truncated, a scalar int32.
-
-        Raises:
-            ValueError: if there are more than two texts.
-        """
+        """See `Packer.pack`; the features of each text have its prefix."""
         if len(texts) > len(COLUMN_PREFIXES):
             raise ValueError(
                 f"There must be one column of texts or two. Received: {len(texts)} "
@@ -58,12 +47,7 @@ class SeparatePacker(Packer):
 
 
 def features_of(features, prefix):
-    """The features of one column, without its prefix.
-
-    Args:
-        features: dict of all features.
-        prefix: str, one of `COLUMN_PREFIXES`.
-    """
+    """The features of one column, without its prefix of `COLUMN_PREFIXES`."""
     second = COLUMN_PREFIXES[1]
     if prefix:
         return {

@@ -21,19 +21,10 @@ class WordWindowPacker(WordPacker):
     truncates = False
 
     def pack(self, texts):
-        """Tokenizes texts, and splits long ones into windows.
+        """See `WordPacker.pack`; the rows are M windows, and no text is truncated.
 
-        Args:
-            texts: tuple of one string tensor (B,).
-
-        Returns:
-            dict of ragged features of M windows, M at least B, and the number of
-            truncated texts, which is 0. The features are those of `WordPacker`. In the
-            dict is also windows, int32 (B,), the number of windows of each text. They
-            follow each other, and so do their words.
-
-        Raises:
-            ValueError: if the texts are pairs.
+        The dict also has windows, int32 (B,), the number of windows of each text. They
+        follow each other, and so do their words.
         """
         tokens, places = self._pieces(texts)
         room = self.limit - self._markers(1)
@@ -57,14 +48,7 @@ class WordWindowPacker(WordPacker):
         return rows, tf.constant(0)
 
     def windows(self, texts):
-        """Packs and pads texts.
-
-        Args:
-            texts: tuple of one string tensor (B,).
-
-        Returns:
-            The result of `dense`, and the number of words of each text, int64 (B,).
-        """
+        """See `Packer.dense`; also the number of words of each text, int64 (B,)."""
         rows, _ = self.pack(texts)
         ends = tf.cumsum(rows["windows"])
         words = tf.gather(rows["word_positions"].row_splits, ends)

@@ -128,14 +128,11 @@ class DocumentStreams:
 
 
 def document_batches(streams, steps):
-    """Makes the batches of some steps.
+    """A `tf.data.Dataset` of batches, see `batch` of the streams.
 
     Args:
         streams: `DocumentStreams` or `zoo.data.PackedRows`.
         steps: tf.data.Dataset of int64, the steps.
-
-    Returns:
-        tf.data.Dataset of dict of int32, see `batch` of the streams.
     """
     return steps.map(lambda step: read_batch(streams, step))
 

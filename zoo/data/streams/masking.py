@@ -91,16 +91,11 @@ def _count(tokens, mask_rate):
 
 
 def _choose(score, wanted, limit):
-    """Finds the positions of the highest scores of each row.
+    """The positions of the `wanted` (B,) highest scores of each row, float32 (B, L).
 
-    Args:
-        score: float32 (B, L). Positions with a negative score are never chosen.
-        wanted: int32 (B,), number of positions in each row.
-        limit: int32, P.
-
-    Returns:
-        Positions int32 (B, P), in ascending order with zeros at the end; and bool
-        (B, P), True for the chosen positions.
+    Negative scores are never chosen. The positions are int32 (B, P), ascending, with
+    zeros at the end; P is `limit`. The second result, bool (B, P), is True for chosen
+    ones.
     """
     length = tf.shape(score)[1]
     best, positions = tf.math.top_k(score, limit)
@@ -111,15 +106,10 @@ def _choose(score, wanted, limit):
 
 
 def _choose_words(score, continues, wanted):
-    """Chooses whole words in the order of the scores of their first pieces.
+    """Chooses whole words by the scores of their first pieces, bool (B, L) of pieces.
 
-    Args:
-        score: float32 (B, L), negative for tokens that must not be chosen.
-        continues: bool (B, L), whether a piece continues the previous word.
-        wanted: int32 (B,), upper bound of the number of chosen pieces in each row.
-
-    Returns:
-        bool (B, L), True for the chosen pieces.
+    The score is negative where nothing may be chosen. `continues` says whether a piece
+    continues the previous word; `wanted` (B,) is an upper bound of the pieces.
     """
     rows, length = tf.unstack(tf.shape(score))
     candidate = score >= 0

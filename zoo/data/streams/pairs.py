@@ -114,17 +114,10 @@ def _truncated(first, second, max_tokens, draw):
 
 
 def pair_rows(pairs, tokens, tokenizer, length):
-    """Makes a row `[CLS] first [SEP] second [SEP]` of each pair.
+    """Rows `[CLS] first [SEP] second [SEP]` of pairs of at most `length - 3` tokens.
 
-    Args:
-        pairs: list of `Pair`, each of at most `length - 3` tokens.
-        tokens: integer array (T,), the flat corpus.
-        tokenizer: object with pad_id, cls_id and sep_id.
-        length: int, L, tokens of a row.
-
-    Returns:
-        dict of int32 arrays: token_ids, segment_ids and padding_mask (B, L), and
-        next_sentence (B,), 1 if the second text is from another document.
+    Returns token_ids, segment_ids and padding_mask int32 (B, L), and next_sentence
+    (B,), 1 if the second text is from another document.
     """
     begin_a, end_a = np.array([pair.first for pair in pairs]).T[:, :, None]
     begin_b, end_b = np.array([pair.second for pair in pairs]).T[:, :, None]

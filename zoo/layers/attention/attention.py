@@ -99,12 +99,10 @@ class MultiHeadAttention(CompositeLayer):
         # TensorFlow merges product, scale and mask into one operation only if they
         # come in this order, with no cast between them. -1e9 overflows in float16.
         scale = (hidden_dim // self.num_heads) ** -0.5
-        scores = _concatenate(
-            [
-                ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * scale
-                for k, _ in projected
-            ]
-        )
+        scores = [
+            ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * scale for k, _ in projected
+        ]
+        scores = scores[0] if len(scores) == 1 else ops.concatenate(scores, axis=-1)
         if attention_mask is not None:
             dtype = "float32" if self.compute_dtype == "float16" else scores.dtype
             # oneDNN takes 200 times as long to add one mask to the scores of all rows.
@@ -173,11 +171,6 @@ def sizes(x):
     if known.count(None) == 1:
         return tuple(-1 if size is None else size for size in known)
     return ops.shape(x)
-
-
-def _concatenate(parts):
-    """Parts of scores (B, H, L, M) along the last axis."""
-    return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
 
 def _mix(weights, parts):

@@ -139,17 +139,11 @@ class AttentionalDecoder(MatrixLayer):
         return {"attended": attended, "hidden": hidden, "cell": ops.cast(cell, wide)}
 
     def step(self, token_ids, states, source, beams=1, training=False):
-        """Reads the next tokens of rows, one or several for each row.
+        """Reads the next tokens of rows, int (R, T); with dropout only in training.
 
-        Args:
-            token_ids: int (R, T).
-            states: dict, from `first_states` or from the previous step.
-            source: dict, from `read_source`, with a row for every `beams` rows.
-            beams: int; the number of rows says it, too.
-            training: bool, whether there is dropout, and a gradient for training.
-
-        Returns:
-            attentional vectors (R, T, W), and the states after the tokens.
+        `states` come from `first_states` or the previous step, and `source` from
+        `read_source`, with a row for every `beams` rows. Returns the attentional
+        vectors (R, T, W) and the states after the tokens.
         """
         rate = self.dropout if training else 0.0
         x = ops.take(self.matrix("embeddings"), ops.transpose(token_ids), axis=0)

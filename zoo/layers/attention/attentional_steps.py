@@ -39,8 +39,8 @@ def advance(state, inputs, weights, source):
         source: tuple, see `attend`.
 
     Returns:
-        the next state; and what the gradient needs, a tuple of the gates of each layer
-        (R, 4 W), the attention (R, L), the context (R, M), and a before dropout.
+        the next state; and what the gradient needs: the gates of each layer (R, 4 W),
+        the attention (R, L), the context (R, M), and a before dropout.
     """
     (x, *masks), count = inputs, len(weights) // 2
     below, hidden, cells, gates = state[0], [], [], []
@@ -197,12 +197,7 @@ def _step_back(weights, source, narrow, wide):
 
 
 def _factors(gates, c, c_before):
-    """Derivatives that do not depend on later steps, of all steps at once.
-
-    Returns:
-        d c / d h; d c / d c before; and d c / d z of the gates i, f and g, and d h / d
-        z of the gate o.
-    """
+    """Derivatives d c / d h, d c / d c before, d c / d z of i, f, g; d h / d z of o."""
     i, f, g, o = ops.split(gates, 4, axis=-1)
     squashed = ops.tanh(c)
     of_gates = [

@@ -58,17 +58,10 @@ class EncoderDecoder:
         return {"decoder_sequence_output": vectors}
 
     def make_states(self, rows, length=None, source=None, beams=1):
-        """The states before the first token of the target. The encoder runs once.
+        """See `Steps.make_states`. The encoder runs once; the states do not grow.
 
-        Args:
-            rows, length: int, ignored: the states do not grow.
-            source: dict of encoder_word_ids and, optionally, encoder_padding_mask,
-                int32 (B, L).
-            beams: int, rows for each source, which follow each other.
-
-        Returns:
-            dict: attended (B * beams, W); hidden and cell (B * beams, N, W); and
-            source, with B rows, see `zoo.layers.AttentionalDecoder.read_source`.
+        They are attended (B * beams, W); hidden and cell (B * beams, N, W); and source,
+        with B rows, see `AttentionalDecoder.read_source`.
         """
         source = self.encoder.complete(_source(source))
         found = self.encode(source, training=False)
@@ -85,14 +78,7 @@ class EncoderDecoder:
     def step(
         self, inputs, states, outputs=("decoder_sequence_output",), beams=1, fused=None
     ):
-        """Reads the next tokens of the target; decoder_sequence_output and the states.
-
-        Args:
-            inputs: int32 (R, T), or a dict with them as decoder_token_ids.
-            states: dict, from `make_states` or from the previous step.
-            outputs, fused: ignored.
-            beams: int, rows for each source.
-        """
+        """See `Steps.step`. The inputs are int32 (R, T), or a dict with them."""
         tokens = inputs[TARGET] if isinstance(inputs, dict) else inputs
         source = states["source"]
         vectors, after = self.layer.step(tokens, states, source, beams)

@@ -7,18 +7,7 @@ from zoo.layers.attention.transformer import WithScores
 
 
 def make_blocks(kind, config, names, **options):
-    """New blocks with the sizes and dropouts of a config.
-
-    Args:
-        kind: `TransformerBlock` or a subclass.
-        config: with the fields num_heads, intermediate_dim, activation, dropout,
-            attention_dropout and layer_norm_epsilon.
-        names: iterable of str.
-        **options: further arguments of the blocks.
-
-    Returns:
-        list of `TransformerBlock`.
-    """
+    """Makes a block for each name, with the sizes and dropouts of a config."""
     return [
         kind(
             config.num_heads,
@@ -42,15 +31,8 @@ def find_blocks(layers, prefix="block_"):
 def run_blocks(blocks, x, scores=False, **given):
     """Connects blocks one after the other.
 
-    Args:
-        blocks: list of `TransformerBlock`.
-        x: (B, L, D), what the first block reads.
-        scores: bool, whether the attention weights are returned.
-        **given: further inputs of every block.
-
-    Returns:
-        list of x and of the output of each block, (B, L, D) each; and list of the
-        weights of each kind of attention, (B, N, H, L, M), empty without `scores`.
+    Returns x and the output of each block, (B, L, D) each; and a list of the weights of
+    each kind of attention, (B, N, H, L, M), empty without `scores`.
     """
     hidden, weights = [x], []
     for block in blocks:
@@ -64,18 +46,12 @@ def run_blocks(blocks, x, scores=False, **given):
 
 
 def step_blocks(blocks, x, states, beams=1, fused=None):
-    """Reads the next tokens of rows with keys and values from a cache.
+    """Reads the next tokens (R, T, D) of rows with keys and values from a cache.
 
     The tokens of all rows of a source are new entries of its cache. So nothing is moved
-    if hypotheses change their places: only `seen` is.
-
-    Args:
-        blocks: list of `TransformerBlock`.
-        x: (R, T, D), the vectors of the tokens.
-        states: dict of seen, bool (R, C), and of source, a dict of cache and used, and
-            for blocks with `cross` of memory and mask.
-        beams: int, rows for each source.
-        fused: list of what `MultiHeadAttention.fuse` returned for each block, or None.
+    if hypotheses change their places: only `seen` is. `states` has seen, bool (R, C),
+    and source, a dict of cache and used, and for blocks with `cross` of memory and
+    mask. `fused` has what `MultiHeadAttention.fuse` returned for each block, or None.
 
     Returns:
         (B, beams * T, D); the entries that each token attends to, bool (R, T, C); and

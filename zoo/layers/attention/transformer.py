@@ -209,17 +209,15 @@ class TransformerBlock(CompositeLayer):
         return vectors, *(keras.KerasTensor(shape, "float32") for shape in shapes)
 
     def step(self, x, cache, index, mask, memory=None, memory_mask=None, fused=None):
-        """Computes new entries of rows, with keys and values from a cache.
+        """Computes new entries x (B, N, D) of rows, with keys and values from a cache.
 
         Args:
-            x: (B, N, D), the vectors of the new entries.
+            x: the vectors of the new entries.
             cache: two pairs of keys and values, of C old entries (B, H, C, K), and of
                 later ones (B, H, C', K), which has room for the new ones.
-            index: int32 (B * H * N, 3), from `entry_index`: where the new entries are
-                written among the later ones.
+            index: int32 (B * H * N, 3), from `entry_index`: where they are written.
             mask: bool (B, N, C + C'), the entries that a new one attends to.
-            memory: keys and values of the memory (B, H, M, K), a pair from
-                `cross_attention.keys_and_values`, if the block has `cross`.
+            memory: keys and values from `cross_attention.keys_and_values`, or None.
             memory_mask: (B, M), 1 = token.
             fused: what `attention.fuse` returned before, or None.
 

@@ -26,13 +26,9 @@ def cell(x, m, c, kernel, projection, clips):
 
 
 def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
-    """Computes all steps, for use outside training: m after each step, and m, c.
+    """Computes all steps, outside training: m after each step, and the last m, c.
 
-    Args:
-        x: (L, B, 4 D), the product of the input and W, with the bias.
-        m, c, kernel, projection, clips: see `cell`.
-        mask: bool (L, B, 1), or None.
-        reverse: bool, whether to start at the last step.
+    x is (L, B, 4 D), and the mask bool (L, B, 1) or None; see `cell` for the rest.
     """
 
     def step(state, inputs):
@@ -45,17 +41,10 @@ def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
 
 
 def run_packed(x, m, c, kernel, projection=None, *, multiply, mask, clips, reverse):
-    """Computes all steps like `run_plain`, but only for the tokens.
+    """Computes all steps like `run_plain`, but only for the tokens; m is 0 elsewhere.
 
-    Args:
-        x: (N, I), the input of all N tokens, step by step.
-        multiply: function of some rows of x (M, I) to their product with W, with the
-            bias, (M, 4 D).
-        mask: bool (L, B).
-        m, c, kernel, projection, clips, reverse: see `run_plain`.
-
-    Returns:
-        m after each step (L, B, P), 0 at masked steps, and the last m and c.
+    x (N, I) is the input of all N tokens, step by step. `multiply` makes the product of
+    rows of x (M, I) and W, with the bias, (M, 4 D). The mask is bool (L, B).
     """
 
     def step(state, x):

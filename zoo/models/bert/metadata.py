@@ -108,10 +108,8 @@ def read_config(directory, layout):
 def read_labels(names, num_classes):
     """The names of a classifier's outputs in their order, tuple of str or None.
 
-    Args:
-        names: dict of number, as str, to name (Hugging Face's `id2label`), or None for
-            the names of Hugging Face, such as "LABEL_0", which its files leave out.
-        num_classes: int, 0 if no class has a name.
+    `names` is Hugging Face's `id2label`, or None for its names, such as "LABEL_0",
+    which its files leave out. `num_classes` is 0 if no class has a name.
     """
     if not num_classes:
         return None
@@ -125,12 +123,7 @@ def read_labels(names, num_classes):
 
 
 def read_tokenizer(directory, layout, vocabulary_size, values):
-    """Reads the vocabulary, and finds out whether it is a lower-case one.
-
-    Returns:
-        dict of vocabulary (tuple of str) and lowercase (bool); None with a warning if
-        the checkpoint has no vocabulary.
-    """
+    """The vocabulary, and whether it is lower-case, a dict; None with a warning."""
     path, advice = directory / "vocab.txt", ""
     if layout == "keras_nlp":
         path = directory / VOCABULARIES[layout]

@@ -102,8 +102,7 @@ class BERT(Backbone):
 
     Args:
         config: `BERTConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of int (B, L): token_ids, and optional segment_ids and padding_mask (1 =

@@ -12,12 +12,7 @@ FLAGS = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
 
 
 def read_pooling(directory, lowercase=True):
-    """Reads how a sentence-transformers model pools tokens to one vector.
-
-    Returns:
-        dict of pooling, normalize and sequence_length, see `Converted`; empty if this
-        is not such a model.
-    """
+    """The pooling options of a sentence-transformers model, see `Converted`, or {}."""
     path = directory / MODULES
     if not path.is_file():
         _warn_of_modules(directory)
@@ -98,13 +93,7 @@ def _warn_of_prompt(directory):
 
 
 def pooling_documents(options, config):
-    """The JSON files that say how tokens become one vector, by their names.
-
-    Args:
-        options: dict of pooling, layers, normalize and sequence_length, as of
-            `zoo.TextEmbedder`.
-        config: `BERTConfig`.
-    """
+    """The JSON files that say how tokens become one vector, by their names."""
     mode = options["pooling"]
     if mode not in FLAGS or options.get("layers") is not None:
         raise ValueError(

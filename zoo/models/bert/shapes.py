@@ -4,16 +4,7 @@ from zoo.models.bert.model import BERT
 
 
 def shapes(config, heads=(), num_classes=0):
-    """The shapes of the weights of a BERT, which is not built.
-
-    Args:
-        config: `BERTConfig`.
-        heads: names of heads.
-        num_classes: int, outputs of the classifier.
-
-    Returns:
-        dict of path to tuple of int.
-    """
+    """The shapes of the weights of a BERT that is not built, by their paths."""
     hidden, found = config.hidden_dim, BERT.weight_shapes(config)
     if "masked_lm_head" in heads:
         found |= {

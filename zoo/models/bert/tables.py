@@ -96,15 +96,9 @@ class Layout:
     first: int = 0
 
     def choose(self, num_layers, checkpoint):
-        """Finds out which parts a checkpoint holds.
+        """Finds out which parts a checkpoint, a container of names, holds.
 
-        Args:
-            num_layers: int.
-            checkpoint: container of the names of arrays.
-
-        Returns:
-            list of `Row` for all parts; tuple of the names of the parts; and tuple of
-            regular expressions for the arrays to ignore.
+        Returns their `Row`s, their names, and regular expressions of arrays to ignore.
         """
         rows = expand(self.encoder, num_layers, self.first)
         found, ignore = [], list(self.ignore)

@@ -111,14 +111,9 @@ def _tensorflow_files(directory):
 
 
 def recognise(directory):
-    """Returns the layout of the BERT checkpoint in a directory.
+    """The layout of the BERT in a directory, str, or None if there is none.
 
-    Args:
-        directory: str or `Path`.
-
-    Returns:
-        "google", "model_garden", "hugging_face" or "keras_nlp"; None if there is no
-        checkpoint of a BERT.
+    It is "google", "model_garden", "hugging_face" or "keras_nlp".
 
     Raises:
         ValueError: if there is more than one checkpoint.

@@ -86,8 +86,7 @@ class CoVe(Backbone):
 
     Args:
         config: `CoVeConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of word_ids int (B, L); optional padding_mask (B, L), 1 = word; by default,
@@ -99,6 +98,11 @@ class CoVe(Backbone):
         with zeros on the last axis; and what a decoder reads: memory (B, L, 2
         `lstm_dim`), the last layer; and last_hidden and last_cell (B, N, 2 `lstm_dim`),
         the states after the last step of each LSTM, those of forward LSTMs first.
+
+    Example:
+        >>> cove = CoVe(CoVeConfig(11, embedding_dim=4, lstm_dim=3))
+        >>> tuple(cove(keras.ops.ones((1, 5), "int32"))["sequence_output"].shape)
+        (1, 5, 6)
     """
 
     family = "cove"

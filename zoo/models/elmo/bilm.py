@@ -132,14 +132,10 @@ def training_name(name):
 
 
 def read_training(path, config):
-    """Weights of a training checkpoint of TensorFlow 1, the softmax among them.
+    """Weights of a training checkpoint of TensorFlow 1, by our paths, float32.
 
-    Adagrad's accumulators, the step and the perplexity are ignored. Everything else
-    must be a weight.
-
-    Returns:
-        dict of our path to float32 array; with softmax/kernel (V, P) and softmax/bias
-        (V,) for the V words of the training vocabulary.
+    softmax/kernel is (V, P) for the V words of the training vocabulary. Adagrad's
+    accumulators, the step and the perplexity are ignored; nothing else may be left.
     """
     checkpoint = open_checkpoint(path)
     names = [n for n in checkpoint if not re.fullmatch(TRAINING_STATE, n)]

@@ -112,8 +112,7 @@ class ELMo(Backbone):
 
     Args:
         config: `ELMoConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of character_ids int (B, L, C), markers of sentences included; and word_ids
@@ -124,6 +123,12 @@ class ELMo(Backbone):
         dict of sequence_output (B, L, 2 P). `with_outputs` adds layer_outputs (B, N +
         1, L, 2 P), hidden_state (B, 2 N, P) and cell_state (B, 2 N, D), forward layers
         first. A model with states also takes them as inputs.
+
+    Example:
+        >>> config = ELMoConfig(filters=[[1, 6]], lstm_dim=5, projection_dim=3)
+        >>> words = keras.ops.ones((1, 2, 50), "int32")
+        >>> tuple(ELMo(config)(words)["sequence_output"].shape)
+        (1, 2, 6)
     """
 
     family = "elmo"
@@ -218,13 +223,9 @@ class ELMo(Backbone):
         return layers["projection"](ops.concatenate([table, words], axis=-1))
 
     def with_token_vectors(self, *names):
-        """Makes the model that reads word vectors, see `zoo.models.elmo.TokenVectors`.
+        """Makes a model of some outputs that reads word vectors, not characters.
 
-        Args:
-            *names: str, outputs.
-
-        Returns:
-            keras.Model of dict of token_vectors (B, L, P) and padding_mask.
+        Its inputs are token_vectors (B, L, P) and padding_mask, see `TokenVectors`.
         """
         vectors = keras.Input((None, self.config.projection_dim), name="token_vectors")
         mask = self.make_inputs(self.config)["padding_mask"]
@@ -236,15 +237,9 @@ class ELMo(Backbone):
     def connect_language_model(cls, config, layers, inputs):
         """Connects the two language models, which may read different words.
 
-        Args:
-            config: `ELMoConfig`.
-            layers: dict, from `make_layers`.
-            inputs: dict of symbolic tensors: forward_ids and backward_ids int (B, L,
-                C); optional padding_mask (B, L) and states (see `make_states`).
-
-        Returns:
-            dict of predictions (B, 2, L, P) and the states. The forward model predicts
-            the word after each of its words, the backward model the word before.
+        `inputs` has forward_ids and backward_ids int (B, L, C), and perhaps
+        padding_mask and states. The result has predictions (B, 2, L, P) and the states:
+        the forward model predicts the next word, the backward model the one before.
 
         Raises:
             ValueError: if the config has a table of words.

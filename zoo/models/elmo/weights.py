@@ -41,14 +41,10 @@ def write_contents(directory, contents):
 
 
 def recognise(directory):
-    """Returns the layout of the ELMo weights in a directory.
+    """The layout of the ELMo in a directory, str, or None if there is none.
 
-    Args:
-        directory: str or `Path`.
-
-    Returns:
-        "hdf5", the published layout; "tf1", a training checkpoint of bilm-tf;
-        "many_langs", ELMoForManyLangs; or None if there is no ELMo.
+    "hdf5" is the published layout, "tf1" a training checkpoint of bilm-tf, and
+    "many_langs" ELMoForManyLangs.
 
     Raises:
         ValueError: if there is more than one layout.

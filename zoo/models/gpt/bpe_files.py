@@ -155,9 +155,8 @@ def _read_slow_options(directory, ids):
 def _read_fast(path, gpt2):
     """Reads a tokenizer.json, which must split texts into bytes if it is of GPT-2.
 
-    Returns:
-        dict of token to id; tuple of merges; whether rows begin with a token; and what
-        differs from our tokenizer, str or None.
+    Returns tokens with their ids, merges, whether rows begin with a token, and what
+    differs from our tokenizer, str or None.
     """
     values = read_json(path)
     model = _object(values.get("model"))

@@ -3,12 +3,7 @@
 import numpy as np
 
 from zoo import checkpoint
-from zoo.checkpoint import (
-    check_supported,
-    find_activation,
-    find_model_type,
-    read_json,
-)
+from zoo.checkpoint import check_supported, find_activation, find_model_type, read_json
 from zoo.models.gpt.tables import LM_HEAD
 
 # Our field to its name in Hugging Face's config.json.

@@ -37,8 +37,7 @@ class GPT(Backbone):
 
     Args:
         config: `GPTConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of int32 (B, L): token_ids, and optional padding_mask, 0 = padding, else
@@ -142,8 +141,7 @@ class GPT(Backbone):
     def _embed(layers, ids, places):
         """Vectors of tokens (B, L, D), at the positions `places` (B, L).
 
-        The tokens beyond the vocabulary are those of the layer "special_embedding",
-        which a task adds.
+        A task adds the layer "special_embedding", with tokens beyond the vocabulary.
         """
         words, special = layers["token_embedding"], layers.get("special_embedding")
         if special is None:
@@ -165,20 +163,12 @@ class GPT(Backbone):
     # Steps -------------------------------------------------------------------------
 
     def make_states(self, rows, length=None, source=None, beams=1):
-        """The states before the next token: of no token, or after a beginning.
+        """See `Steps.make_states`. The source is of tokens that the rows have read.
 
-        Args:
-            rows: int, R = B * beams.
-            length: int, for how many next tokens of a row there is room.
-            source: dict of token_ids and padding_mask, int32 (B, L), tokens that the
-                rows have read. Padding stands on their right.
-            beams: int, rows for each source, which follow each other.
-
-        Returns:
-            dict: position int32 (R,), the tokens that were read; seen bool (R, C), the
-            entries of the cache that a row attends to; and source, which has B rows: a
-            dict of cache, see `zoo.layers.attention.caching`, and used int32 (B,),
-            later entries in use.
+        Padding stands on their right. The states are position int32 (R,), the tokens
+        that were read; seen bool (R, C), the entries of the cache that a row attends
+        to; and source, with B rows: cache, see `zoo.layers.attention.caching`, and used
+        int32 (B,), later entries in use.
         """
         config = self.config
         width = config.hidden_dim // config.num_heads
@@ -216,12 +206,11 @@ class GPT(Backbone):
         return [block.attention.fuse() for block in find_blocks(self.named_layers)]
 
     def step(self, inputs, states, outputs=("sequence_output",), beams=1, fused=None):
-        """Reads the next tokens of rows, see `zoo.backbone.steps.Steps.step`.
+        """See `Steps.step`. The only output is sequence_output (R, T, D).
 
-        The inputs are int32 (R, T), or a dict with them as token_ids and an optional
-        padding_mask (R, T), whose padding stands on the right. Tokens beyond the
-        positions of the model get the last position. There is only the output
-        sequence_output (R, T, D).
+        The inputs are int32 (R, T), or a dict of token_ids and an optional padding_mask
+        (R, T), whose padding stands on the right. Tokens beyond the positions of the
+        model get the last position.
         """
         inputs = inputs if isinstance(inputs, dict) else {"token_ids": inputs}
         ids, padding = inputs["token_ids"], inputs.get("padding_mask")

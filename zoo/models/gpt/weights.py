@@ -37,15 +37,10 @@ WANTED = (
 
 
 def recognise(directory):
-    """Returns the layout of the GPT in a directory.
+    """The layout of the GPT in a directory, str, or None if there is none.
 
-    Args:
-        directory: str or `Path`.
-
-    Returns:
-        "openai_gpt", the archive of GPT-1; "openai_gpt2", a TensorFlow checkpoint of
-        GPT-2; "hugging_face", either of them; "keras_nlp", a GPT-2; or None if there is
-        no GPT.
+    "openai_gpt" is the archive of GPT-1, "openai_gpt2" a TensorFlow checkpoint of
+    GPT-2, "hugging_face" either of them, and "keras_nlp" a GPT-2.
 
     Raises:
         ValueError: if there is more than one.

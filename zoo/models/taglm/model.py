@@ -124,8 +124,7 @@ class TagLM(Backbone):
 
     Args:
         config: `TagLMConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
         parts: dict of name, such as "lm_0", to a `zoo.backbone.Backbone`: the language
             models. If one reads word pieces, as BERT does, the vector of a word is that
             of its first piece. If this piece is truncated, the vector is 0.
@@ -147,6 +146,13 @@ class TagLM(Backbone):
     Raises:
         ValueError: if the tagger reads no words, no characters and no language model at
             its input.
+
+    Example:
+        >>> tagger = TagLM(TagLMConfig(11, 4, lstm_dim=3, lm_positions=()))
+        >>> words = {"word_ids": [[4, 5]], "character_ids": [[[1] * 50] * 2]}
+        >>> words = {name: ops.array(ids, "int32") for name, ids in words.items()}
+        >>> tuple(tagger(words)["sequence_output"].shape)
+        (1, 2, 6)
     """
 
     family = "taglm"
@@ -308,10 +314,9 @@ class TagLM(Backbone):
         return self.config.num_layers
 
     def groups(self):
-        """Returns the names of layers from bottom to top, one group for each layer.
+        """See `Backbone.groups`. The first group has language models and words.
 
-        The first group has the language models and the layers of words. The mixes at
-        the input of a layer belong to the group of the layer.
+        A mix at the input of a layer belongs to the group of the layer.
         """
         words = ("word_embedding", "character_encoder", "dropout", "lm_dropout")
         bottom = [name for name in words if name in self.named_layers]

@@ -126,11 +126,7 @@ def _lines(path):
 
 
 def read_dictionary(path):
-    """The tokens of a dictionary, tuple of str, with the special ones.
-
-    Args:
-        path: pathlib.Path of a file with a token and its count in each line.
-    """
+    """The tokens of a file with a token and a count in each line, and special ones."""
     tokens = dict.fromkeys(SPECIALS)
     for number, line in enumerate(_lines(path), start=1):
         token, space, count = line.rstrip().rpartition(" ")

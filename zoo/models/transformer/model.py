@@ -45,6 +45,13 @@ class Transformer(Backbone):
         encoder_attention_scores (B, N, H, L, L), decoder_attention_scores
         (B, N, H, T, T) and cross_attention_scores (B, N, H, T, L). An encoder alone has
         sequence_output, layer_outputs and attention_scores.
+
+    Example:
+        >>> config = TransformerConfig(11, None, 4, 1, 1, num_heads=2)
+        >>> ids = ops.ones((1, 3), "int32")
+        >>> inputs = {"encoder_token_ids": ids, "decoder_token_ids": ids[:, :2]}
+        >>> tuple(Transformer(config)(inputs)["decoder_sequence_output"].shape)
+        (1, 2, 4)
     """
 
     family = "transformer"
@@ -75,10 +82,7 @@ class Transformer(Backbone):
 
     @property
     def num_layer_outputs(self):
-        """The number of layer outputs of the encoder.
-
-        With a decoder, `layers_for(number=)` has no meaning.
-        """
+        """Layer outputs of the encoder; a decoder's have no `layers_for(number=)`."""
         return self.config.num_encoder_layers + 1
 
     def groups(self):
@@ -203,24 +207,14 @@ class Transformer(Backbone):
     # Decoding ----------------------------------------------------------------------
 
     def make_states(self, rows, length=None, source=None, beams=1):
-        """The states before the first token of the target.
+        """See `Steps.make_states`. The encoder runs once.
 
-        The encoder runs once. The keys and values of its output are computed once for
-        every block of the decoder.
-
-        Args:
-            rows: int, R = B * beams. The rows of a source follow each other.
-            length: int, for how many tokens of the target there is room.
-            source: dict of encoder_token_ids and, optionally, encoder_padding_mask,
-                int32 (B, L).
-            beams: int, rows for each source.
-
-        Returns:
-            dict: position int32 (R,); seen bool (R, C), the entries of the cache that a
-            row attends to, where C = length * beams; and source, which has B rows: a
-            dict of cache, for each block two pairs of keys and values, of old entries
-            (B, H, 0, K) and of later ones (B, H, C, K); used int32 (B,), later entries
-            in use; memory, a tuple of pairs (B, H, L, K); and mask int32 (B, L).
+        The keys and values of its output are computed once for every block of the
+        decoder. The states are position int32 (R,); seen bool (R, C), the entries of
+        the cache that a row attends to, where C = length * beams; and source, with B
+        rows: cache, for each block two pairs of keys and values, of old entries (B, H,
+        0, K) and of later ones (B, H, C, K); used int32 (B,), later entries in use;
+        memory, pairs (B, H, L, K); and mask int32 (B, L).
         """
         config, layers = self.config, self.named_layers
         ids, mask = source["encoder_token_ids"], source.get("encoder_padding_mask")
@@ -256,10 +250,9 @@ class Transformer(Backbone):
     def step(
         self, inputs, states, outputs=("decoder_sequence_output",), beams=1, fused=None
     ):
-        """Reads the next tokens of the target, see `zoo.backbone.steps.Steps.step`.
+        """See `Steps.step`. The only output is decoder_sequence_output (R, T, D).
 
-        The inputs are int32 (R, T), or a dict with them as decoder_token_ids. There is
-        only the output decoder_sequence_output (R, T, D).
+        The inputs are int32 (R, T), or a dict with them as decoder_token_ids.
         """
         if isinstance(inputs, dict):
             inputs = inputs["decoder_token_ids"]

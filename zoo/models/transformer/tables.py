@@ -57,12 +57,10 @@ class Naming:
 def block_modules(attention, attentions, projections, norms, dense):
     """The modules of a block by our names.
 
-    Args:
-        attention: str with `{name}` and `{projection}`.
-        attentions, projections: their names, of the self-attention and the
-            cross-attention, and of query, key, value and output.
-        norms: names of the norms of both attentions and of the feed-forward network.
-        dense: names of the two layers of the feed-forward network.
+    `attention` is a str with `{name}` and `{projection}`: `attentions` are those of the
+    self-attention and the cross-attention, `projections` query, key, value and output.
+    `norms` are those of both attentions and of the feed-forward network, and `dense` is
+    the two layers of the latter.
     """
     found = {}
     for ours, name in zip(ATTENTIONS, attentions, strict=True):

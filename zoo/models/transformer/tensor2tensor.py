@@ -7,11 +7,7 @@ import numpy as np
 from zoo.backbone.config import make_config, naming
 from zoo.checkpoint import find_variables, open_checkpoint, read_json
 from zoo.models.transformer.model import TransformerConfig
-from zoo.models.transformer.published_files import (
-    GNMT,
-    check_option,
-    find_subwords,
-)
+from zoo.models.transformer.published_files import GNMT, check_option, find_subwords
 
 BODY = "transformer/body/"
 # The step, and what training keeps: the slots of optimizers and averages of losses.

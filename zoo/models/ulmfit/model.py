@@ -90,8 +90,7 @@ class ULMFiT(Backbone):
 
     Args:
         config: `ULMFiTConfig`.
-        dtype: dtype or policy name of every layer.
-        name: str.
+        dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
         dict of token_ids int (B, L); optional padding_mask (B, L), 1 = token; by
@@ -103,6 +102,11 @@ class ULMFiT(Backbone):
         hidden_state_i (B, width) and cell_state_i (B, width) of layer i. In a QRNN,
         hidden_state_i is the last input of layer i. A model with states also takes them
         as inputs.
+
+    Example:
+        >>> ulmfit = ULMFiT(ULMFiTConfig(11, embedding_dim=4, lstm_dim=5))
+        >>> tuple(ulmfit(keras.ops.ones((1, 3), "int32"))["sequence_output"].shape)
+        (1, 3, 4)
     """
 
     family = "ulmfit"

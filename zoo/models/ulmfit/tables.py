@@ -41,12 +41,7 @@ HIDDEN_DIM = 50  # units of the hidden layer of a classifier, as in fastai
 
 
 def table(config, heads=()):
-    """Returns the rows of a model.
-
-    Args:
-        config: `ULMFiTConfig`.
-        heads: tuple of str, of "lm_head" and "classifier".
-    """
+    """The rows of a model with heads, of "lm_head" and "classifier"."""
     rows = [
         Row("token_embedding/embeddings", TABLE),
         *expand(CELL_ROWS[config.cell], config.num_layers),

@@ -36,14 +36,9 @@ CLASSIFIER_OPTIONS = {"head": "concat_pooling", "head_dropout": 0.4}
 
 
 def recognise(directory):
-    """Returns the layout of the AWD-LSTM in a directory.
+    """The layout of the AWD-LSTM in a directory, str, or None if there is none.
 
-    Args:
-        directory: str or `Path`.
-
-    Returns:
-        "fastai", of fastai 0.7, 1 or 2; "awd_lstm_lm", a state dict of Merity et al.;
-        or None if there is no AWD-LSTM.
+    "fastai" is of fastai 0.7, 1 or 2; "awd_lstm_lm" a state dict of Merity et al.
 
     Raises:
         ValueError: if there is more than one layout.

@@ -65,6 +65,12 @@ class TextEmbedder(Task):
     Raises:
         ValueError: if a layer does not exist, or the pooling is unknown or gives all
             texts the same vector.
+
+    Example:
+        >>> from zoo.models.bert import BERT, BERTConfig
+        >>> backbone = BERT(BERTConfig(11, 4, 2, 2, 8))
+        >>> TextEmbedder(backbone, layers=[-2, -1]).output_shape
+        (None, 8)
     """
 
     task_name = "text_embedder"

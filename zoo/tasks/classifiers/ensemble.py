@@ -55,8 +55,13 @@ class TextEnsemble(keras.Model):
             member has no tokenizer.
 
     Example:
-        ensemble = zoo.TextEnsemble([forward, backward])
-        ensemble.answer(["A fine film."])["label"]
+        >>> import zoo
+        >>> options = {"task": "text_classifier", "load_weights": False}
+        >>> preset = "bert_mini_en_uncased_books"
+        >>> members = [zoo.from_preset(preset, **options) for _ in range(2)]
+        >>> logits = [[0.0, 0.0]], [[0.0, math.log(3)]]
+        >>> tf.exp(TextEnsemble(members).average(logits)).numpy().round(3)
+        array([[0.375, 0.625]], dtype=float32)
     """
 
     task_name = TextClassifier.task_name

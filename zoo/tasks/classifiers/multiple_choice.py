@@ -52,6 +52,12 @@ class MultipleChoice(Task):
     Raises:
         ValueError: if there are fewer than two choices, or the head is unknown or does
             not fit.
+
+    Example:
+        >>> from zoo.models.bert import BERT, BERTConfig
+        >>> backbone = BERT(BERTConfig(11, 4, 1, 2, 8))
+        >>> MultipleChoice(backbone, num_choices=3).output_shape
+        (None, 3)
     """
 
     task_name = "multiple_choice"

@@ -62,6 +62,12 @@ class TextClassifier(SequenceTask):
 
     Raises:
         ValueError: if there are fewer than two labels, or a label occurs twice.
+
+    Example:
+        >>> from zoo.models.bert import BERT, BERTConfig
+        >>> backbone = BERT(BERTConfig(11, 4, 1, 2, 8))
+        >>> TextClassifier(backbone, labels=["bad", "good"]).output_shape
+        (None, 2)
     """
 
     task_name = "text_classifier"
@@ -132,6 +138,11 @@ class TextRegressor(SequenceTask):
 
     Returns:
         float32 (B, 1). `answer` returns value (B,).
+
+    Example:
+        >>> from zoo.models.bert import BERT, BERTConfig
+        >>> TextRegressor(BERT(BERTConfig(11, 4, 1, 2, 8))).output_shape
+        (None, 1)
     """
 
     task_name = "text_regressor"

@@ -20,6 +20,11 @@ class BatchNormalization(keras.layers.BatchNormalization):
 
     Its own variance is 0, so that the text would be lost. torch refuses such a batch.
     With several replicas, the layer is Keras' own.
+
+    Example:
+        >>> layer = BatchNormalization(epsilon=0.0)
+        >>> layer(ops.array([[3.0, 5.0]]), training=True).numpy().tolist()
+        [[3.0, 5.0]]
     """
 
     def call(self, inputs, training=None, mask=None):

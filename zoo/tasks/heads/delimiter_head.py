@@ -39,6 +39,15 @@ class NextTokenLoss(keras.layers.Layer):
 
     Returns:
         (B, L, D), the sequence.
+
+    Example:
+        >>> from zoo.layers import TokenLogits
+        >>> words, special = (keras.layers.Embedding(n, 2, "zeros") for n in (5, 3))
+        >>> layer = NextTokenLoss(TokenLogits(5, words), special, weight=0.5)
+        >>> ids = ops.ones((1, 4), "int32")
+        >>> _ = layer(words(ids) + special(ids), ids, ids, training=True)
+        >>> round(float(layer.losses[0]), 3)  # log(5 + 3) / 2
+        1.04
     """
 
     def __init__(self, head, special_embedding, weight, **kwargs):

@@ -49,6 +49,12 @@ class BidirectionalLM(Task):
     Raises:
         ValueError: if the backbone does not predict in both directions, or if neither
             `num_words` nor a vocabulary is given.
+
+    Example:
+        >>> from zoo.models.elmo import ELMo, ELMoConfig
+        >>> backbone = ELMo(ELMoConfig(filters=[[1, 6]], lstm_dim=5, projection_dim=3))
+        >>> BidirectionalLM(backbone, num_words=11).output_shape
+        (None, 2, None)
     """
 
     task_name = "bidirectional_lm"

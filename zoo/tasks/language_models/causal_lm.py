@@ -75,6 +75,11 @@ class CausalLM(Task):
         ValueError: if the backbone does not predict the next token, `rows` is given
             and it has no states, `packing` is given and it has no cache of keys and
             values, or `rows`, `window` or `stride` is not positive.
+
+    Example:
+        >>> from zoo.models.gpt import GPT, GPTConfig
+        >>> CausalLM(GPT(GPTConfig(11, 4, 1, 2, 8, 16))).output_shape
+        (None, None, 11)
     """
 
     task_name = "causal_lm"

@@ -64,6 +64,12 @@ class MaskedLM(Task):
     Raises:
         ValueError: if the backbone predicts no tokens, the tokenizer has no token for
             masks, or `next_sentence` is True and there is no pooled output.
+
+    Example:
+        >>> import zoo
+        >>> model = zoo.from_preset("bert_mini_en_uncased_books", "masked_lm")
+        >>> model.fill_mask("He closed the [MASK] and went out.")[0][0][0]
+        'door'
     """
 
     task_name = "masked_lm"

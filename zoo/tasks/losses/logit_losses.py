@@ -41,6 +41,11 @@ class LogitsFunction:
         loss: a function or a loss object of Keras.
         options: dict, more arguments of a function.
         padding: int, the class number of padding, which has the weight 0; or None.
+
+    Example:
+        >>> loss = LogitsFunction(keras.losses.mean_absolute_error)
+        >>> loss(ops.array([1]), ops.array([[0.0, 0.0]])).numpy().tolist()
+        [0.5]
     """
 
     def __init__(self, loss, options=None, padding=None):

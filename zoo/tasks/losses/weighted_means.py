@@ -18,6 +18,12 @@ class FunctionLoss(keras.losses.Loss):
         name: str, by default that of the function.
         reduction: str, as in `keras.losses.Loss`.
         **kwargs: of `keras.losses.Loss`.
+
+    Example:
+        >>> loss = FunctionLoss(keras.losses.mean_absolute_error)
+        >>> y_true, y_pred = ops.array([[1.0], [2.0]]), ops.array([[2.0], [4.0]])
+        >>> float(loss(y_true, y_pred, sample_weight=ops.array([3.0, 1.0])))
+        1.25
     """
 
     def __init__(

@@ -72,6 +72,11 @@ class QuestionAnswerer(Task):
 
     Raises:
         ValueError: if a length is not positive, or the threshold is not a number.
+
+    Example:
+        >>> from zoo.models.bert import BERT, BERTConfig
+        >>> QuestionAnswerer(BERT(BERTConfig(11, 4, 1, 2, 8))).output_shape
+        (None, 2, None)
     """
 
     task_name = "question_answerer"

@@ -71,6 +71,12 @@ class TokenClassifier(Task):
     Raises:
         ValueError: if there are fewer than two labels, the decoder is unknown, or a
             label occurs twice, has white space or is not a tag of the scheme.
+
+    Example:
+        >>> from zoo.models.bert import BERT, BERTConfig
+        >>> backbone = BERT(BERTConfig(11, 4, 1, 2, 8))
+        >>> TokenClassifier(backbone, labels=["O", "B-PER", "I-PER"]).output_shape
+        (None, None, 3)
     """
 
     task_name = "token_classifier"

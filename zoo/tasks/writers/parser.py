@@ -43,6 +43,12 @@ class Parser(Translator):
 
     Raises:
         ValueError: if the backbone has no decoder of the tokenizer's size.
+
+    Example:
+        >>> import zoo
+        >>> parser = zoo.from_preset("transformer_mini_en_parser_gum")
+        >>> parser.tokenizer.labels[:3]
+        ('ADJP', 'ADVP', 'CAPTION')
     """
 
     task_name = "parser"

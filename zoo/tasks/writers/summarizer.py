@@ -37,6 +37,12 @@ class Summarizer(Translator):
 
     Raises:
         ValueError: if the backbone has no decoder.
+
+    Example:
+        >>> from zoo.models.transformer import Transformer, TransformerConfig
+        >>> backbone = Transformer(TransformerConfig(11, None, 4, 1, 1, 2))
+        >>> Summarizer(backbone).output_shape
+        (None, None, 11)
     """
 
     task_name = "summarizer"

@@ -55,6 +55,12 @@ class Translator(Task):
 
     Raises:
         ValueError: if the backbone has no decoder.
+
+    Example:
+        >>> from zoo.models.transformer import Transformer, TransformerConfig
+        >>> backbone = Transformer(TransformerConfig(11, 13, 4, 1, 1, 2))
+        >>> Translator(backbone).output_shape
+        (None, None, 13)
     """
 
     task_name = "translator"

@@ -47,18 +47,20 @@ class BytePairTokenizer(Tokenizer):
     Attributes:
         pad_id, unknown_id, start_id, end_id: ints.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if there is no file of codes.
         ValueError: if a line of the codes is not a pair, the version is unknown, a
             vocabulary has repeated tokens or lacks a special one, or the vocabularies
             have them at different ids.
+
+    Example:
+        >>> vocabulary = ["<pad>", "<unk>", "</s>", "lo@@", "w", "low"]
+        >>> tokenizer = BytePairTokenizer(["#version: 0.2", "l o"], vocabulary)
+        >>> tokenizer("low").numpy().tolist()
+        [3, 4]
     """
 
     files = {

@@ -14,7 +14,7 @@ from zoo.text.english.fastai_rules import (
     join_rows,
     to_valid,
 )
-from zoo.text.english.html_entities import on_rows, substitute, unescape
+from zoo.text.english.html_entities import lower_case, on_rows, substitute, unescape
 from zoo.text.words.word_tokenizer import to_lower
 
 LEAST = 4  # equal characters or words
@@ -81,8 +81,7 @@ def mark_capitals(tokens):
     upper = several & tf.strings.regex_full_match(tokens, IN_CAPITALS)
     title = ~upper & tf.strings.regex_full_match(tokens, CAPITALISED)
     marks = tf.where(upper, "xxup", tf.where(title, "xxmaj", ""))
-    wide = ~tf.strings.regex_full_match(tokens, r"[\x00-\x7f]*")
-    return marks, on_rows(tf.strings.lower(tokens), wide, to_lower)
+    return marks, lower_case(tokens)
 
 
 def _count_words(texts, mark):

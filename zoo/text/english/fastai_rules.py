@@ -167,13 +167,11 @@ def _count_words(texts):
 
 
 def _find_repetitions(plain, counts, chained, part):
-    """Whether the space before a run was taken, and the run is replaced; (N,).
+    """Whether the space before a run was taken, and the run is replaced; bool (N,).
 
-    Args:
-        plain: boolean (N,), whether the run is of words.
-        counts: int64 (N,), the number of equal words.
-        chained: boolean (N,), whether one space is between this and the last run.
-        part: boolean (N,), whether the last word is the start of a longer span.
+    Of each run: `plain`, whether it is of words; `counts`, its equal words; `chained`,
+    whether one space stands between it and the last run; `part`, whether its last word
+    is the start of a longer span.
     """
 
     def block(found):

@@ -5,9 +5,8 @@ import tensorflow as tf
 from zoo.ragged_rows import keep
 from zoo.text.english.fastai_older_rules import clean_as_07, clean_as_1, mark_capitals
 from zoo.text.english.fastai_rules import INNER_SPACE, OTHER_SPACE, clean, split_spans
-from zoo.text.english.html_entities import named_references, on_rows
+from zoo.text.english.html_entities import lower_case, named_references
 from zoo.text.english.spacy_splitting import EnglishSplitter
-from zoo.text.words.word_tokenizer import to_lower
 
 UNKNOWN, PAD, BEGIN, END, FIELD = "xxunk", "xxpad", "xxbos", "xxeos", "xxfld"
 CHARACTERS, WORDS, CAPITALS, CAPITAL = "xxrep", "xxwrep", "xxup", "xxmaj"
@@ -51,10 +50,7 @@ class FastaiSplitter(tf.Module):
         space = tf.strings.regex_full_match(spans, f"[{OTHER_SPACE}{INNER_SPACE}]+")
         if self._version != "v2":
             return self._older_tokens(spans, space)
-        lower = tf.strings.lower(spans)
-        wide = ~tf.strings.regex_full_match(lower, r"[\x00-\x7f]*")
-        lower = on_rows(lower, wide & ~space, to_lower)
-        tokens = self._english.split(tf.where(space, "", lower))
+        tokens = self._english.split(lower_case(tf.where(space, "", spans)))
         # Every span has room for a mark before its tokens.
         whole = tf.strings.regex_replace(spans, INNER_SPACE, "▁")
         upper = tf.strings.regex_full_match(spans, "[A-Z][^a-z]+")

@@ -88,12 +88,8 @@ class FastaiTokenizer(Tokenizer):
         unwritten_ids: tuple of int, the ids of tokens that a generated text must not
             have.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if the file does not exist.
@@ -146,12 +142,8 @@ class FastaiTokenizer(Tokenizer):
         texts = tf.convert_to_tensor(texts, tf.string)
         spans, tokens = self._splitter.spans(tf.reshape(texts, [-1]))
         # The ids of distinct spans are looked up once for the whole batch.
-        ids = tf.gather(
-            tokens.with_values(self._ids.lookup(tokens.values)), spans.values
-        )
-        rows = tf.RaggedTensor.from_row_splits(
-            ids.values, tf.gather(ids.row_splits, spans.row_splits)
-        )
+        ids = tokens.with_values(self._ids.lookup(tokens.values))
+        rows = spans.with_values(tf.gather(ids, spans.values)).merge_dims(1, 2)
         return rows if texts.shape.rank else rows.values
 
     def detokenize(self, ids):

@@ -15,7 +15,13 @@ import unicodedata
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from zoo.text.english.html_entities import on_rows, substitute, unescape
+from zoo.text.english.html_entities import (
+    WINDOWS,
+    on_rows,
+    string_table,
+    substitute,
+    unescape,
+)
 from zoo.text.wordpieces.double_array import normalizer_buffer
 
 # Characters that the first step never changes.
@@ -28,6 +34,8 @@ CONTROLS = r"[\x00-\x08\x0b\x0e-\x1f\x7f\x{206a}-\x{206f}\x{feff}\x{fff9}-\x{fff
 WIDE_SPACES = r"[\x{a0}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}]"
 STANDARD = (("[–—―]", "-"), ("…", "..."), ("´", "'"), (WIDE_SPACES, " "))
 MARKS = r'-+|~+|!+|"+|;+|\?+|\++|,+|\)+|\(+|/+|\*+|\[+|\]+|}+|{+|\|+|_+'
+# All line breaks. Several in succession are joined later.
+LINE_BREAKS = dict.fromkeys((0x85, 0x0D, 0x2028, 0x2029), "\n")
 LIGATURES = "ĲĳŉǄǅǆǇǈǉǊǋǌǱǲǳﬀﬁﬂﬃﬄﬆ"
 
 
@@ -48,18 +56,13 @@ def clean(texts, normalizer, entities):
 
 def entity_table():
     """The table from HTML entities, such as "&eacute;", to characters."""
-    # An object that uses it must have it as an attribute, so that exports include it.
     named = {n: c for n, c in html.entities.html5.items() if n[-1] == ";"}
     # ftfy also knows names in capitals, if they have no meaning of their own.
     capitals = {name.upper(): c.upper() for name, c in named.items() if name.islower()}
     kept = (name for name in capitals if html.unescape(f"&{name}") == f"&{name}")
     named |= {name: capitals[name] for name in kept}
     named = {name: c for name, c in named.items() if re.fullmatch(ENTITY, f"&{name}")}
-    with tf.init_scope(), tf.device("CPU:0"):
-        initializer = tf.lookup.KeyValueTensorInitializer(
-            tf.constant([f"&{name}" for name in named]), tf.constant([*named.values()])
-        )
-        return tf.lookup.StaticHashTable(initializer, "")
+    return string_table({f"&{name}": character for name, character in named.items()})
 
 
 def character_normalizer():
@@ -73,7 +76,7 @@ def character_normalizer():
 def _buffer():
     """The model of `FastBertNormalizer`."""
     # What one rule makes is subject to the next one, see `ŉ` and the apostrophe.
-    rules = (_windows(), _ligatures(), _widths(), _quotes(), _line_breaks())
+    rules = (WINDOWS, _ligatures(), _widths(), _quotes(), LINE_BREAKS)
     changed = {code for rule in rules for code in rule}
     written = {}
     for code in changed:
@@ -82,12 +85,6 @@ def _buffer():
             text = text.translate(rule)
         written[code] = text
     return normalizer_buffer(sorted(written.items()))
-
-
-def _windows():
-    """Bytes of Windows-1252 in place of C1 control characters."""
-    codes = range(0x80, 0xA0)
-    return {c: bytes([c]).decode("cp1252", "ignore") or chr(c) for c in codes}
 
 
 def _ligatures():
@@ -106,11 +103,6 @@ def _quotes():
     """Curly quotes."""
     single = dict.fromkeys((0x2BC, *range(0x2018, 0x201C)), "'")
     return single | dict.fromkeys(range(0x201C, 0x2020), '"')
-
-
-def _line_breaks():
-    """All line breaks. Several in succession are joined later."""
-    return dict.fromkeys((0x85, 0x0D, 0x2028, 0x2029), "\n")
 
 
 def _repair(texts, normalizer, entities):

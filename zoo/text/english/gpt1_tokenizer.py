@@ -8,11 +8,10 @@ from zoo.text.byte_pairs.bpe_merging import BytePairMerger, constant
 from zoo.text.byte_pairs.bpe_tokenizer import END
 from zoo.text.byte_pairs.gpt2_tokenizer import read_merges, read_tokens, token_places
 from zoo.text.english.gpt1_cleaning import character_normalizer, clean, entity_table
-from zoo.text.english.html_entities import on_rows
+from zoo.text.english.html_entities import lower_case
 from zoo.text.english.spacy_splitting import EnglishSplitter
 from zoo.text.tokenizer import Tokenizer
 from zoo.text.vocabulary import lookup
-from zoo.text.words.word_tokenizer import to_lower
 
 UNKNOWN = "<unk>"
 LINE_BREAK = "\n"
@@ -128,11 +127,8 @@ class GPT1Tokenizer(Tokenizer):
         texts = clean(texts, self._normalizer, self._entities)
         spans = tf.strings.split(texts, " ")
         words, number = self._english.split_texts(spans)
-        lower = tf.strings.lower(words.values)
-        wide = ~tf.strings.regex_full_match(lower, r"[\x00-\x7f]*")
-        lower = on_rows(lower, wide, to_lower)
         # Each distinct word of a batch is encoded once.
-        distinct, place = tf.unique(lower)
+        distinct, place = tf.unique(lower_case(words.values))
         ids = words.with_values(tf.gather(self._encode(distinct), place))
         rows = number.with_values(tf.gather(ids.merge_dims(1, 2), number.values))
         return rows.merge_dims(1, 2)

@@ -8,12 +8,18 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.ragged_rows import join
+from zoo.text.words.word_tokenizer import to_lower
 
 REFERENCE = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)"
 NUMBER = r"&#(?:[0-9]+|[xX][0-9a-fA-F]+);?"
 # Names that are also known without a semicolon, such as "&ampx". Longest first.
 SHORT = sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len)[::-1]
 MAX_CODE, REPLACEMENT, RETURN = 0x10FFFF, 0xFFFD, 0x0D
+# The characters of Windows-1252 at the codes of control characters, by these codes.
+WINDOWS = {
+    code: bytes([code]).decode("cp1252", "ignore") or chr(code)
+    for code in range(0x80, 0xA0)
+}
 DIGITS = 8  # more significant digits are above `MAX_CODE` in both bases
 
 
@@ -34,15 +40,25 @@ def on_rows(texts, rows, function):
     return tf.cond(tf.reduce_any(rows), update, lambda: tf.identity(texts))
 
 
-def named_references():
-    """The table that `unescape` needs, from names to characters."""
+def lower_case(words):
+    """Words (N,) in lower case; only those outside of ASCII take `to_lower`."""
+    wide = ~tf.strings.regex_full_match(words, r"[\x00-\x7f]*")
+    return on_rows(tf.strings.lower(words), wide, to_lower)
+
+
+def string_table(entries):
+    """A table of str to str; other keys have the value ""."""
     # An object that uses it must have it as an attribute, so that exports include it.
     with tf.init_scope(), tf.device("CPU:0"):
-        names = html.entities.html5
         initializer = tf.lookup.KeyValueTensorInitializer(
-            tf.constant([*names]), tf.constant([*names.values()])
+            tf.constant([*entries]), tf.constant([*entries.values()])
         )
         return tf.lookup.StaticHashTable(initializer, "")
+
+
+def named_references():
+    """The table that `unescape` needs, from names to characters."""
+    return string_table(html.entities.html5)
 
 
 def unescape(texts, names):
@@ -113,7 +129,6 @@ def _replacements():
     found[(codes >= 0xD800) & (codes <= 0xDFFF)] = REPLACEMENT
     found[0] = REPLACEMENT
     # Old documents give numbers of Windows-1252. Five of them have no character there.
-    for code in range(0x80, 0xA0):
-        character = bytes([code]).decode("cp1252", "ignore")
-        found[code] = ord(character or chr(code))
+    for code, character in WINDOWS.items():
+        found[code] = ord(character)
     return found

@@ -5,7 +5,7 @@ import functools
 import tensorflow as tf
 
 from zoo.ragged_rows import join, keep, row_ids
-from zoo.text.english.html_entities import on_rows
+from zoo.text.english.html_entities import on_rows, string_table
 from zoo.text.english.spacy_rules import (
     COMMA_GROUPS,
     ELLIPSIS,
@@ -38,23 +38,19 @@ class EnglishSplitter(tf.Module):
     def __init__(self, cased=False):
         super().__init__()
         self._cased = cased
-        self._tokens = _table(exceptions(cased))
-        self._joined = _table(_phrases(cased))
+        self._tokens = string_table(exceptions(cased))
+        self._joined = string_table(_phrases(cased))
 
     def split(self, spans):
         """Splits spans (N,) without white space into tokens, ragged (N, None)."""
         return tf.strings.split(self._join(self._apart(spans)))
 
     def split_texts(self, spans):
-        """Splits the spans of texts, with regard to the spans beside them.
+        """Splits spans, ragged (B, None), with regard to those beside them.
 
-        Args:
-            spans: tf.RaggedTensor string (B, None). A span may also be white space of
-                ASCII, and is a token then.
-
-        Returns:
-            tokens: tf.RaggedTensor string (N, None).
-            numbers: tf.RaggedTensor int32 (B, None), the row of `tokens` of each span.
+        A span may also be white space of ASCII, and is a token then. Returns tokens,
+        ragged (N, None), and the number int32 (B, None) of the row of `tokens` of each
+        span.
         """
         distinct, number = tf.unique(spans.values)
         space = tf.strings.regex_full_match(distinct, r"\s+")
@@ -260,12 +256,3 @@ def _phrase_pattern(cased):
 
 def _escape(text):
     return "".join(c if c.isalnum() or c == " " else rf"\x{{{ord(c):x}}}" for c in text)
-
-
-def _table(entries):
-    """Makes a table of str to str; other keys have the value ""."""
-    with tf.init_scope(), tf.device("CPU:0"):
-        initializer = tf.lookup.KeyValueTensorInitializer(
-            tf.constant([*entries]), tf.constant([*entries.values()])
-        )
-        return tf.lookup.StaticHashTable(initializer, "")

@@ -4,21 +4,35 @@ import collections
 import heapq
 
 
+def frequent_characters(counts, coverage, ignored=()):
+    """The most frequent characters of texts, whose share is at least `coverage`, a set.
+
+    `counts` says how often each text occurs.
+    """
+    frequency, kept = collections.Counter(), set()
+    for text, count in counts.items():
+        for character in text:
+            frequency[character] += count
+    for character in ignored:
+        del frequency[character]
+    left = coverage * sum(frequency.values())
+    for character, count in sorted(frequency.items(), key=lambda x: (-x[1], x[0])):
+        if left <= 0:
+            break
+        kept.add(character)
+        left -= count
+    return kept
+
+
 def join_pairs(spelled, counts, join, order=None):
     """Joins the most frequent pair of pieces in all words, again and again.
 
     Source: Sennrich et al. 2016, algorithm 1.
 
-    Args:
-        spelled: list of lists of str, the pieces of each word; they are changed.
-        counts: list of int, how often each word occurs.
-        join: function of two pieces to the joined piece.
-        order: function of a pair to a key, by default the pair. Of equally frequent
-            pairs, the one with the smallest key is joined first.
-
-    Yields:
-        (str, pair of str, int), the joined piece, its parts and how often they occur.
-        A piece may come twice, from different pairs.
+    The pieces of the words, `spelled`, are changed; `counts` says how often a word
+    occurs. Of equally frequent pairs, the one with the smallest key `order(pair)` is
+    joined first. Yields the joined piece, its parts and how often they occur. A piece
+    may come twice, from different pairs.
     """
     order = order or (lambda pair: pair)
     frequency, places = collections.Counter(), collections.defaultdict(set)

@@ -5,7 +5,7 @@ import re
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.files.lines import corpus_lines
-from zoo.text.learning.pair_joining import join_pairs
+from zoo.text.learning.pair_joining import frequent_characters, join_pairs
 from zoo.text.subwords.sentencepiece_model import SPACE, encode_model
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -51,7 +51,7 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
         runs[SPACE + first] += count
         for run in others:
             runs[run] += count
-    alphabet = _alphabet(runs, character_coverage)
+    alphabet = {SPACE} | frequent_characters(runs, character_coverage)
     room = vocabulary_size - len(MARKS) - NUM_BYTES - len(alphabet)
     if room < 0:
         raise ValueError(
@@ -71,18 +71,3 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
             break
         pieces[piece] = None
     return encode_model([*pieces, *sorted(alphabet)], MARKS)
-
-
-def _alphabet(runs, coverage):
-    """The characters that have a piece, a set."""
-    frequency = collections.Counter()
-    for run, count in runs.items():
-        for character in run:
-            frequency[character] += count
-    left, kept = coverage * sum(frequency.values()), {SPACE}
-    for character, count in sorted(frequency.items(), key=lambda x: (-x[1], x[0])):
-        if left <= 0:
-            break
-        kept.add(character)
-        left -= count
-    return kept

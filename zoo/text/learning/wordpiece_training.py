@@ -8,7 +8,7 @@ import tensorflow_text as tf_text
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.files.lines import corpus_lines
-from zoo.text.learning.pair_joining import join_pairs
+from zoo.text.learning.pair_joining import frequent_characters, join_pairs
 from zoo.text.wordpieces import final_sigma, unicode_classes
 from zoo.text.wordpieces.wordpiece import SPECIALS
 
@@ -57,7 +57,8 @@ def train_wordpiece(
             `character_coverage` is not in (0, 1].
     """
     counts = count_words(texts, lowercase)
-    alphabet = _alphabet(counts, lowercase, character_coverage)
+    alphabet = frequent_characters(counts, character_coverage, unicode_classes.UNKNOWN)
+    alphabet |= {*(_ALWAYS.lower() if lowercase else _ALWAYS)}
     tokens = list(SPECIALS) + _single_pieces(alphabet)
     if len(tokens) > vocabulary_size:
         raise ValueError(
@@ -107,23 +108,6 @@ def _chunks(texts):
             yield "\n".join(lines)
             lines, size = [], 0
     yield "\n".join(lines)
-
-
-def _alphabet(counts, lowercase, coverage):
-    """Returns the set of characters that the vocabulary can spell."""
-    frequency = collections.Counter()
-    for word, count in counts.items():
-        for character in word:
-            frequency[character] += count
-    del frequency[unicode_classes.UNKNOWN]
-    kept = set(_ALWAYS.lower() if lowercase else _ALWAYS)
-    left = coverage * sum(frequency.values())
-    for character, count in sorted(frequency.items(), key=lambda x: (-x[1], x[0])):
-        if left <= 0:
-            break
-        kept.add(character)
-        left -= count
-    return kept
 
 
 def _single_pieces(alphabet):

@@ -29,17 +29,21 @@ class ParsingTokenizer(SentencePieceTokenizer):
         labels: tuple of str, the labels of phrases.
         grammar: `zoo.text.parsing.tree_grammar.TreeGrammar` of the ids.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         ValueError: if the model cannot be read, a token is repeated or empty, no token
             is the tag of a leaf, the linearization is unknown, or it is "numbered" and
             a number is missing.
+
+    Example:
+        >>> from zoo.text import train_sentencepiece
+        >>> model = train_sentencepiece(["a cat", "a dog"], 270)
+        >>> tokenizer = ParsingTokenizer(model, ["(NP", ")NP", "DT", "NN"])
+        >>> ids = tokenizer.targets(["(NP DT NN )NP"])
+        >>> tokenizer.detokenize(ids).numpy().tolist()
+        [b'(NP DT NN )NP']
     """
 
     files = {"model": "sentencepiece.model", "target_tokens": "target_tokens.txt"}

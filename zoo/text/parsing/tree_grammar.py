@@ -181,9 +181,8 @@ class TreeGrammar:
     def _follow(self, tokens, count, longest):
         """Reads rows of tokens (R, T) with `count` (R,) words, up to `longest` tokens.
 
-        Returns:
-            The last state; int32 (R, T), the phrases with a leaf that each token
-            closes; and bool (R, T), whether no phrase is open before it.
+        Returns the last state; int32 (R, T), the phrases with a leaf that each token
+        closes; and bool (R, T), whether no phrase is open before it.
         """
         places = tf.range(tf.shape(tokens)[1])[None]
 

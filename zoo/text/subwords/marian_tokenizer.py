@@ -35,18 +35,21 @@ class MarianTokenizer(Tokenizer):
     Attributes:
         pad_id, start_id, end_id, unknown_id: ints, the same on both sides.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids, without the end. For a single str, a
-        tensor int32 (None,).
+        int32 ids, without the end, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if there is no file at a path.
         ValueError: if a model cannot be read, if the ids of a vocabulary are not 0 to
             V - 1, if it lacks `</s>`, `<unk>` or `<pad>`, or if both vocabularies have
             these tokens at different ids.
+
+    Example:
+        >>> from zoo.text import train_sentencepiece
+        >>> model = train_sentencepiece(["a cat", "a dog"], 270)
+        >>> vocabulary = {"<pad>": 0, "</s>": 1, "<unk>": 2, "▁a": 3}
+        >>> MarianTokenizer(model, model, vocabulary)("a").numpy().tolist()
+        [3]
     """
 
     files = {

@@ -38,17 +38,20 @@ class SentencePieceTokenizer(Tokenizer):
     Attributes:
         pad_id, start_id, end_id: ints, the same on both sides.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if there is no file at the path.
         ValueError: if the model cannot be read, lacks one of the tokens `<pad>`, `<s>`
             and `</s>`, or both models have them at different ids.
+
+    Example:
+        >>> from zoo.text import train_sentencepiece
+        >>> model = train_sentencepiece(["a cat", "a dog"], 270)
+        >>> tokenizer = SentencePieceTokenizer(model)
+        >>> tokenizer.detokenize(tokenizer(["a cat"])).numpy().tolist()
+        [b'a cat']
     """
 
     files = {"model": "sentencepiece.model", "target_model": "target.model"}

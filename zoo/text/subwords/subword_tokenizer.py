@@ -46,12 +46,8 @@ class SubwordTokenizer(SourceTargetTokenizer):
         pad_id, start_id, end_id: 0, 0 and 1. tensor2tensor begins a target with a zero
             vector, which is the embedding of padding if a model has `zero_padding`.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if there is no file at the path.

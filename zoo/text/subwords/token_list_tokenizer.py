@@ -27,12 +27,8 @@ class TokenListTokenizer(SourceTargetTokenizer):
         source_start, source_end: bool, whether `start` stands before a source, and
             `end` after it.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if there is no file at the path.

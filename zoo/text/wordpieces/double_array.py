@@ -26,16 +26,11 @@ _PAGE = 256
 
 
 def normalizer_buffer(rules):
-    """Builds the model of the normalizer from rules for characters.
+    """A normalizer of characters, a `FastBertNormalizerModel` FlatBuffer in uint8.
 
-    Args:
-        rules: iterable of (code points, replacement). The code points are an int, or a
-            boolean array over all code points. The replacement is a str of at most 63
-            bytes in UTF-8. The last one that matches a character applies. Characters
-            without a rule are kept.
-
-    Returns:
-        uint8 array, the `FastBertNormalizerModel` FlatBuffer.
+    `rules` are pairs of code points, an int or a boolean array over all of them, and a
+    replacement of at most 63 bytes in UTF-8. The last rule that matches a character
+    applies. Characters without a rule are kept.
     """
     pool, values = bytearray(), {"": _DIFFERENT}
     codes = np.zeros(0x110000, np.int64)

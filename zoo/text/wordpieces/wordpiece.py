@@ -44,12 +44,8 @@ class WordPieceTokenizer(Tokenizer):
         specials_in_text: bool, whether a special token that is written in a text, such
             as [MASK], keeps its meaning. Google's tokenizer splits it like other text.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if the vocabulary file does not exist.
@@ -178,11 +174,10 @@ class WordPieceTokenizer(Tokenizer):
 def _stand_ins(vocabulary, specials_in_text):
     """Makes the vocabulary independent of the Unicode version of the splitter.
 
-    Returns:
-        stand_ins: tuple of (character, replacement) for the normalizer. Each unassigned
-        character of the vocabulary becomes a character of the private plane. The
-        stand-ins of special tokens are surrounded by spaces.
-        tokens: list of str, the vocabulary with the stand-ins in it.
+    Each unassigned character of the vocabulary becomes one of the private plane.
+    Returns pairs of character and replacement for the normalizer, where the stand-ins
+    of special tokens are surrounded by spaces; and the vocabulary with the stand-ins in
+    it.
     """
     longest = max(vocabulary, key=lambda token: len(token.encode()))
     if len(longest.encode()) > _MAX_BYTES:

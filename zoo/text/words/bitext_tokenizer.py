@@ -26,16 +26,17 @@ class BitextTokenizer(WordTokenizer):
         start_id, end_id, target_pad_id, target_vocabulary_size: ints, of the target;
             None without a model.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
+        string words, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if there is no file at a path.
         TypeError, ValueError: see `WordTokenizer` and `SentencePieceTokenizer`.
+
+    Example:
+        >>> tokenizer = BitextTokenizer(["the", "cat"])
+        >>> tokenizer("the cat.").numpy().tolist()
+        [b'the', b'cat', b'.']
     """
 
     files = {"vocabulary": "vocabulary.txt", "target_model": "target.model"}

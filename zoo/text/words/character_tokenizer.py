@@ -39,12 +39,8 @@ class CharacterTokenizer(WordSplitter):
     Attributes:
         vocabulary: tuple of str, or None.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
+        string words, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if the vocabulary file does not exist.
@@ -79,13 +75,10 @@ class CharacterTokenizer(WordSplitter):
             self._words = lookup(self.vocabulary, FIRST_WORDS.index(UNKNOWN))
 
     def spell(self, words, mask=None):
-        """Returns the character ids of words, int32 (..., C).
+        """Returns the character ids of words, int32 (..., C), for the longest word.
 
-        C is the length of the longest word, at most `max_characters`.
-
-        Args:
-            words: string (...).
-            mask: bool (...), True = word; by default, where strings are not empty.
+        C is at most `max_characters`. The mask is bool (...), True = word; by default,
+        it is True where strings are not empty.
         """
         words = tf.convert_to_tensor(words, tf.string)
         mask = words != self.pad_id if mask is None else tf.convert_to_tensor(mask)

@@ -43,9 +43,7 @@ def split_punctuation(words):
     marks = [tf.strings.unicode_split(part, "UTF-8") for part in (front, back)]
     pieces = tf.concat([marks[0], inside[:, None], marks[1]], axis=1)
     pieces = keep(pieces, pieces.values != "")
-    return tf.RaggedTensor.from_row_splits(
-        pieces.values, tf.gather(pieces.row_splits, parts.row_splits)
-    )
+    return parts.with_values(pieces).merge_dims(1, 2)
 
 
 class WordSplitter(Tokenizer):
@@ -63,10 +61,7 @@ class WordSplitter(Tokenizer):
         """Returns the words of texts; see the class."""
         texts = tf.convert_to_tensor(texts, tf.string)
         words = split_words(tf.reshape(texts, [-1]))[0]
-        pieces = self.pieces(words.values)
-        words = tf.RaggedTensor.from_row_splits(
-            pieces.values, tf.gather(pieces.row_splits, words.row_splits)
-        )
+        words = words.with_values(self.pieces(words.values)).merge_dims(1, 2)
         return words if texts.shape.rank else words.values
 
     def pieces(self, words):

@@ -20,12 +20,8 @@ class TaggerTokenizer(WordSplitter):
         others: dict of name to the tokenizer of a language model that the tagger reads:
             a tokenizer of words, or `WordPieceTokenizer`.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
+        string words, see `Tokenizer`.
 
     Raises:
         TypeError: if `others` has a value that is not a tokenizer.
@@ -69,10 +65,7 @@ class TaggerTokenizer(WordSplitter):
         return self.words.vocabulary_size if self.words else 0
 
     def inputs(self, features):
-        """Returns the inputs of all tokenizers; see `Tokenizer.inputs`.
-
-        The name of a language model is the prefix of its inputs: `lm_0_character_ids`.
-        """
+        """See `Tokenizer.inputs`; those of a model have its name as a prefix."""
         features = {k: tf.convert_to_tensor(v) for k, v in features.items()}
         tokens, mask = features["tokens"], features["padding_mask"]
         found = {}
@@ -100,10 +93,7 @@ class TaggerTokenizer(WordSplitter):
         return config
 
     def to_files(self):
-        """Separates the configuration into values and files; see `Tokenizer.to_files`.
-
-        The name of a language model is the prefix of its files.
-        """
+        """See `Tokenizer.to_files`; those of a model have its name as a prefix."""
         arguments, contents = super().to_files()
         for name, other in self.others.items():
             own, files = other.to_files()
@@ -137,13 +127,10 @@ def with_markers(tokenizer, words, mask):
 
 
 def in_pieces(tokenizer, words, mask):
-    """Splits rows of words (B, L) between two markers into word pieces.
+    """Splits rows of words (B, L) into token_ids int32 (B, P), `[CLS] pieces [SEP]`.
 
-    Returns:
-        dict of int32:
-        - token_ids (B, P), `[CLS] pieces [SEP]`;
-        - word_positions (B, L), one more than the position of a word's first piece, 0
-          at padding.
+    Also word_positions int32 (B, L), one more than the position of a word's first
+    piece, 0 at padding.
     """
     mask = tf.cast(mask, tf.int32)
     column, count = _columns(mask)

@@ -39,12 +39,8 @@ class UnicodeSpeller(CharacterTokenizer):
         characters: tuple of str.
         vocabulary: tuple of str, or None.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
+        string words, see `Tokenizer`.
 
     Raises:
         TypeError: if characters or words are not a sequence of str.
@@ -102,11 +98,7 @@ class UnicodeSpeller(CharacterTokenizer):
         return super().word_ids(tf.strings.substr(words, 0, room, "UTF8_CHAR"))
 
     def inputs(self, features):
-        """Returns the inputs of `CharacterTokenizer`, and word_ids (B, L).
-
-        At padding, word_ids is the id of <pad>. Without a vocabulary there is no
-        word_ids.
-        """
+        """See `Tokenizer.inputs`; with a vocabulary also word_ids (B, L)."""
         found = super().inputs(features)
         if self.vocabulary:
             ids = self.word_ids(features["tokens"])

@@ -61,12 +61,8 @@ class WordTokenizer(WordSplitter):
             as in TagLM.
         unknown: "unk", "random" or "class", see above.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings.
-
     Returns:
-        tf.RaggedTensor string (B, None) of words. For a single str, a tensor string
-        (None,).
+        string words, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if the vocabulary file does not exist.
