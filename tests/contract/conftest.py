@@ -96,7 +96,7 @@ def build_task(build, tokenizers):
     """
 
     def make(case, family=None, dtype=None, smallest=True, **options):
-        family = family or case.family
+        family = family or cases.first_family(case)
         smallest &= case.task != "text_embedder"  # whose vectors are of two layers
         fields = {name: 1 for name in LAYERS if smallest and family.config.get(name)}
         backbone = build(family, dtype, **fields)

@@ -23,6 +23,7 @@ import keras
 import numpy as np
 import pytest
 import tiny
+from task_cases import Case
 
 import zoo
 from zoo.generation import GenerationOptions
@@ -223,7 +224,7 @@ def parser(build, folder):
     trees = [
         f"(S {' '.join(f'(NN {word})' for word in text.split())})" for text in TEXTS
     ]
-    case = cases.Case("parser", {}, lambda texts, labels: trees, ("T", sizes[1]))
+    case = Case("parser", {}, lambda texts, labels: trees, ("T", sizes[1]))
     return Subject(zoo.Parser, make, calls_of(case, make(), folder))
 
 
@@ -232,8 +233,8 @@ def subjects(build, tokenizers, tmp_path):
     """A subject for each task of the table, the summarizer and the parser."""
     found = [parser(build, tmp_path)]
     for case in (*cases.TASKS[:-1], SUMMARIZER):  # the last one is a user's own
-        backbone = build(case.family)
-        tokenizer = tokenizers[case.family.name]
+        backbone = build(cases.first_family(case))
+        tokenizer = tokenizers[cases.first_family(case).name]
 
         def make(case=case, backbone=backbone, tokenizer=tokenizer, **options):
             options = {**case.options, **options}
