@@ -289,9 +289,10 @@ def test_no_room_has_many_files():
 
 def test_tasks_have_few_bases_and_names():
     for kind in TASKS.values():
-        bases = [c for c in kind.__mro__[1:] if c.__module__.startswith("zoo.")]
-        assert len(bases) <= MOST_BASES, bases
-        names = {*dir(kind)} - {*dir(keras.Model)}
+        kinds = [c for c in kind.__mro__ if c.__module__.startswith("zoo.")]
+        assert len(kinds) - 1 <= MOST_BASES, kinds
+        # Keras gives a class other bases when the first functional model is made.
+        names = {name for c in kinds for name in vars(c)} - {*dir(keras.Model)}
         assert len(names) <= MOST_NAMES, f"{kind.__name__} has {len(names)} names"
 
 
