@@ -20,8 +20,7 @@ PROGRAMS = sorted(p for d in ("benchmarks", "tests") for p in (ROOT / d).rglob("
 LONGEST_FILE, LONGEST_CLASS, LONGEST_FUNCTION = 350, 500, 60
 LARGEST_ROOM = 20  # files of a folder
 MOST_BASES, MOST_NAMES = 6, 60  # of a task: classes of ours, names that Keras lacks
-# The same thing seen from two rooms: an objective trains a task of the same name.
-TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}
+TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}  # objectives, named as tasks
 
 BELOW_TASKS = {
     *("text", "layers", "backbone", "checkpoint", "evaluation", "presets", "data"),
