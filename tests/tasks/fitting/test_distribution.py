@@ -16,6 +16,7 @@ import tiny
 import two_heads
 from eager import without_graphs
 
+from zoo.tasks.fitting.distribution import finite_on_all_replicas
 from zoo.training import AdamW
 
 HERE = pathlib.Path(__file__).parent
@@ -221,7 +222,7 @@ def test_an_overflow_on_any_replica_counts_on_all(two_replicas):
     def gradients(wrong):
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
         value = tf.where(number == wrong, np.inf, 1.0)
-        return model._finite_on_all_replicas([None, value + tf.zeros((2,))])[1]
+        return finite_on_all_replicas(model.optimizer, [None, value + tf.zeros((2,))])[1]
 
     for wrong in (0, 1, 2):
         found = two_replicas.run(tf.function(gradients), (wrong,))
