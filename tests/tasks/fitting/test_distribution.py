@@ -219,12 +219,13 @@ def test_replicas_do_not_accumulate_gradients(two_replicas):
 def test_an_overflow_on_any_replica_counts_on_all(two_replicas):
     model = replicas.make_model(two_replicas, "mixed_float16")
 
-    def gradients(wrong):
+    def checked(wrong):
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
         value = tf.where(number == wrong, np.inf, 1.0)
-        return finite_on_all_replicas(model.optimizer, [None, value + tf.zeros((2,))])[1]
+        gradients = [None, value + tf.zeros((2,))]
+        return finite_on_all_replicas(model.optimizer, gradients)[1]
 
     for wrong in (0, 1, 2):
-        found = two_replicas.run(tf.function(gradients), (wrong,))
+        found = two_replicas.run(tf.function(checked), (wrong,))
         for part in two_replicas.experimental_local_results(found):
             assert np.isfinite(part.numpy()).all() == (wrong == 2)
