@@ -126,7 +126,7 @@ def test_a_text_has_no_prediction_of_its_own(model):
     with pytest.raises(TypeError, match="fill_mask"):
         model.predict(["the [MASK]"], verbose=0)
     for method in (model.train_on_batch, model.predict_on_batch):
-        with pytest.raises(TypeError, match="contain its masks. Received: text"):
+        with pytest.raises(TypeError, match="`mask_positions`. Received: text"):
             method(["the [MASK]"])
 
 
