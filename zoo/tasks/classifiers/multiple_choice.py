@@ -64,6 +64,8 @@ class MultipleChoice(Task):
     classifies = "choices"
     output_kind = "logits"
     target_spec = CLASS_NUMBERS
+    default_loss = staticmethod(class_loss)
+    default_metrics = staticmethod(class_metrics)
     files = ChoiceFiles()
     encodes = True
 
@@ -140,14 +142,6 @@ class MultipleChoice(Task):
     def layers_used(self):
         """Names of the layers that the vectors depend on."""
         return self.backbone.layers_for(self.head.output_of_backbone())
-
-    def default_loss(self):
-        """Softmax cross-entropy over the logits."""
-        return class_loss()
-
-    def default_metrics(self):
-        """Accuracy."""
-        return class_metrics()
 
     def encode_labels(self, y, columns=None):
         """Class numbers int64 (B,) from names or numbers, checked."""

@@ -74,6 +74,8 @@ class TextClassifier(SequenceTask):
     classifies = "texts"
     output_kind = "logits"
     target_spec = CLASS_NUMBERS
+    default_loss = staticmethod(class_loss)
+    default_metrics = staticmethod(class_metrics)
     files = ClassFiles()
 
     def __init__(
@@ -95,14 +97,6 @@ class TextClassifier(SequenceTask):
         if found.labels and found.classifies == cls.classifies:
             return {**found.options, "labels": list(found.labels)}
         return None
-
-    def default_loss(self):
-        """Softmax cross-entropy over the logits."""
-        return class_loss()
-
-    def default_metrics(self):
-        """Accuracy."""
-        return class_metrics()
 
     def encode_labels(self, y, columns=None):
         """Class numbers int64 (B,) from names or numbers, checked."""
