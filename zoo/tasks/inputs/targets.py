@@ -315,18 +315,17 @@ def check_target_type(y, spec):
 
     Args:
         y: tensor of a batch.
-        spec: `Task.target_spec`. Class numbers, int64, may be given as names.
+        spec: `Task.target_spec`. Class numbers, int64, and numbers, float32, may be
+            given as names, which the task encodes.
     """
+    right, kind, way = True, "numbers", "Use one vector or number for each text."
     if spec.dtype == tf.string:
         right, kind = y.dtype == tf.string, "strings"
         way = 'Join the labels of the words of a text: `" ".join(labels)`.'
     elif spec.dtype == tf.int64:
-        right, kind, way = True, "labels", "For one-hot rows use `tf.argmax(y, -1)`."
+        kind, way = "labels", "For one-hot rows use `tf.argmax(y, -1)`."
     elif spec.dtype.is_integer:
         right, kind, way = y.dtype.is_integer, "integers", "Use `tf.cast`."
-    else:
-        right, kind = y.dtype != tf.string, "numbers"
-        way = "Use `tf.strings.to_number` for strings."
     shapes = [spec.shape]
     if spec.shape.rank is not None and spec.shape[1:].as_list() in ([], [1]):
         shapes = [tf.TensorShape([None]), tf.TensorShape([None, 1])]
