@@ -216,9 +216,8 @@ def parser(build, folder):
     tokenizer = ParsingTokenizer(sentences, tokens)
     sizes = tokenizer.vocabulary_size, tokenizer.target_vocabulary_size
     names = "vocabulary_size", "target_vocabulary_size"
-    backbone = build(
-        cases.first_family(TRANSLATOR), **dict(zip(names, sizes, strict=True))
-    )
+    family = cases.first_family(TRANSLATOR)
+    backbone = build(family, **dict(zip(names, sizes, strict=True)))
 
     def make(**options):
         return zoo.Parser(backbone, tokenizer, **options)
