@@ -246,6 +246,17 @@ def _no_string(value, row, values):
     )
 
 
+def check_targets(columns, targets):
+    """Raises an error unless there is one row of targets for each text of columns."""
+    known = isinstance(columns, tuple) and columns and all(map(tf.is_tensor, columns))
+    if not known:
+        raise TypeError(
+            "`columns` must be a tuple of string tensors, such as those of "
+            f"`text_columns`. Received: {columns!r:.60}."
+        )
+    check_lengths(len(columns[0]), targets)
+
+
 def check_lengths(count, targets):
     """Raises ValueError unless there is one row of targets for each text."""
     if len(targets) != count:

@@ -16,7 +16,7 @@ from zoo.tasks.base import Task
 from zoo.tasks.files.question_files import QuestionFiles
 from zoo.tasks.heads.delimiter_head import delimiter_framing, special_embedding
 from zoo.tasks.inputs.reading import read_data, unpack_rows
-from zoo.tasks.inputs.text_input import check_lengths
+from zoo.tasks.inputs.text_input import check_targets
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.questions.answer_spans import token_places
 from zoo.tasks.questions.span_decoding import answer_in_graph, answer_questions
@@ -172,7 +172,7 @@ class QuestionAnswerer(Task):
             )
         wrong, sizes = ((y < -1) | (y > LAST)).any(axis=1), None
         if columns is not None and not wrong.any():
-            check_lengths(len(columns[0]), y)
+            check_targets(columns, y)
             wrong, sizes = _outside(columns[1], y.astype("int64"))
         if wrong.any():
             row = int(wrong.argmax())
@@ -301,7 +301,7 @@ def answer_positions(y, columns):
     """The positions of the first answer to each question, list of pairs."""
     answers = [answer_list(row, number) for number, row in enumerate(y)]
     if columns is not None:
-        check_lengths(len(columns[0]), y)
+        check_targets(columns, y)
         contexts = as_numpy(columns[1]).tolist()
         for row, (context, known) in enumerate(zip(contexts, answers, strict=True)):
             check_answers(Question("", "", context, known), f"of row {row}")

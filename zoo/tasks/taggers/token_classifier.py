@@ -19,7 +19,7 @@ from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.reading import read_data
 from zoo.tasks.inputs.targets import label_ids, label_rows
-from zoo.tasks.inputs.text_input import check_lengths
+from zoo.tasks.inputs.text_input import check_targets
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.taggers.tagged_words import (
@@ -297,7 +297,7 @@ class TokenClassifier(Task):
 
 def check_words(tokenizer, columns, rows):
     """Raises ValueError unless there is a label for every word."""
-    check_lengths(len(columns[0]), rows)
+    check_targets(columns, rows)
     words = tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
     for row, (count, labels) in enumerate(zip(words, rows, strict=True)):
         if count != len(labels):

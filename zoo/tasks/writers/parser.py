@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from zoo.tasks.files.tree_files import TreeFiles
-from zoo.tasks.inputs.text_input import check_lengths
+from zoo.tasks.inputs.text_input import check_targets
 from zoo.tasks.writers.translator import Translator
 from zoo.tasks.writers.tree_writer import TreeWriter
 from zoo.text import find_leaves, read_tree
@@ -113,7 +113,7 @@ class Parser(Translator):
 
 def check_leaves(tokenizer, columns, trees):
     """Raises ValueError unless a tree has a leaf for every word."""
-    check_lengths(len(columns[0]), trees)
+    check_targets(columns, trees)
     words = tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
     for row, (count, tree) in enumerate(zip(words, trees, strict=True)):
         leaves = len(find_leaves(tree))
