@@ -220,12 +220,12 @@ class Backbone(TokenInputs, Steps, keras.Model):
         Returns:
             set of str.
         """
-        groups, own = self.groups(), ()
+        groups, output_layers = self.groups(), ()
         if number is None:
-            own = self.own_layers.get(output, ())
+            output_layers = self.own_layers.get(output, ())
         else:
             groups = groups[: len(groups) - self.num_layer_outputs + number + 1]
-        return {*own, *(name for group in groups for name in group)}
+        return {*output_layers, *(name for group in groups for name in group)}
 
     # Files -----------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class Backbone(TokenInputs, Steps, keras.Model):
         tree = {".": self}
         for name, part in self.parts.items():
             inner = part.layer_tree().items()
-            tree |= {name if k == "." else f"{name}/{k}": own for k, own in inner}
+            tree |= {name if k == "." else f"{name}/{k}": child for k, child in inner}
         for name, layer in self.named_layers.items():
             tree |= layer_tree(layer, name)
         return tree

@@ -6,8 +6,8 @@ from zoo.keras_internals import sublayers
 def layer_tree(layer, path):
     """Dict of path to layer: a layer and its inner layers, outer ones first."""
     tree = {path: layer}
-    for own in sublayers(layer):
-        tree |= layer_tree(own, f"{path}/{own.name}")
+    for sublayer in sublayers(layer):
+        tree |= layer_tree(sublayer, f"{path}/{sublayer.name}")
     return tree
 
 

@@ -131,10 +131,10 @@ def _write_foreign(backbone, task, arrays, directory, layout, heads):
         options={**backbone.head_options, **saved},
         classifies=task and task.classifies,
     )
-    own = {top(path) for path in model_arrays(backbone)}
-    found = tuple(dict.fromkeys(top(path) for path in arrays if top(path) not in own))
+    body = {top(path) for path in model_arrays(backbone)}
+    found = tuple(dict.fromkeys(top(path) for path in arrays if top(path) not in body))
     chosen = _choose_heads(layouts[layout], contents, found, backbone, heads)
-    kept = {path: a for path, a in arrays.items() if top(path) in {*own, *chosen}}
+    kept = {path: a for path, a in arrays.items() if top(path) in {*body, *chosen}}
     check_weights(kept, "float32")
     contents = dataclasses.replace(contents, weights=kept, heads=chosen)
     layouts[layout].write(directory, contents)
@@ -169,16 +169,16 @@ def _part_record(name, part, arrays):
     A part that has not changed since it was loaded from a shipped preset is not stored
     again: the record refers to that preset.
     """
-    own = {k: v for k, v in arrays.items() if k.startswith(f"{name}/")}
+    part_arrays = {k: v for k, v in arrays.items() if k.startswith(f"{name}/")}
     if part.origin:
         known = read_preset(shipped_directory(part.origin))
         same = type(part.config)(**known[0]["backbone"]) == part.config and all(
             np.array_equal(array, known[1].get(path.removeprefix(f"{name}/")))
-            for path, array in own.items()
+            for path, array in part_arrays.items()
         )
         if same:
             record = {"preset": part.origin, "sha256": known[0]["weights"]["sha256"]}
-            return record, {k: v for k, v in arrays.items() if k not in own}
+            return record, {k: v for k, v in arrays.items() if k not in part_arrays}
     record = {"family": part.family, "backbone": dataclasses.asdict(part.config)}
     if part.tokenizer:
         kind = type(part.tokenizer).__name__

@@ -155,8 +155,8 @@ def open_training_checkpoint(path, key):
     path = Path(path)
     _check_exists(path)
     with _reading(path, "checkpoint of a training"):
-        readers, others = open_torch_entries(path, key)
-    return Checkpoint(path, readers), others
+        readers, entries = open_torch_entries(path, key)
+    return Checkpoint(path, readers), entries
 
 
 def open_state_dict(path, key="model"):

@@ -133,9 +133,9 @@ def _callback(check):
     """A callback of click that checks a path, or each of several, if there is one."""
 
     def call(context, parameter, path):
-        for one in path if parameter.multiple or parameter.nargs < 0 else [path]:
-            if one is not None:
-                check(one)
+        for value in path if parameter.multiple or parameter.nargs < 0 else [path]:
+            if value is not None:
+                check(value)
         return path
 
     return call
@@ -239,10 +239,10 @@ def parse_options(context, parameter, values):
     Raises:
         ValueError: if there is no "=", or the command has an option of this name.
     """
-    own, found = {option.name for option in context.command.params}, {}
+    option_names, found = {option.name for option in context.command.params}, {}
     for text in values:
         name, sign, value = text.partition("=")
-        if not sign or not name.isidentifier() or name in own:
+        if not sign or not name.isidentifier() or name in option_names:
             raise ValueError(
                 "`--option` must be NAME=VALUE, with a name that is no option of this "
                 f"command. Received: {text!r}. An example is head=concat_pooling."

@@ -12,8 +12,8 @@ def held_out_rows(classes, count, places=None):
     float (N,), are chosen, by default the last ones.
     """
     _, numbers, sizes = np.unique(classes, return_inverse=True, return_counts=True)
-    whole, rest = np.divmod(sizes * count, sizes.sum())
-    first = np.lexsort((-rest, (whole > 0) | (sizes < 2)))
+    whole, remainders = np.divmod(sizes * count, sizes.sum())
+    first = np.lexsort((-remainders, (whole > 0) | (sizes < 2)))
     whole[first[: count - whole.sum()]] += 1
     order = -np.arange(len(numbers)) if places is None else places
     order = np.lexsort((order, numbers))

@@ -1,7 +1,7 @@
 """Simple predictors, whose scores show how much a model has learned.
 
-Each is a function of texts and labels for training and of other texts. It returns the
-predicted labels of the other texts. Texts are a list of str, or for pairs a tuple of
+Each is a function of texts and labels for training and of new texts. It returns the
+predicted labels of the new texts. Texts are a list of str, or for pairs a tuple of
 two lists; for tags and trees they are a list of lists of words. Labels may be texts.
 """
 
@@ -52,17 +52,17 @@ def _most_frequent(labels):
     return min(counts, key=lambda label: (-counts[label], label))
 
 
-def majority_label(texts, labels, others):
+def majority_label(texts, labels, new_texts):
     """Predicts the most frequent label for every text."""
-    return [_most_frequent(labels)] * len(_columns(others)[0])
+    return [_most_frequent(labels)] * len(_columns(new_texts)[0])
 
 
-def mean_number(texts, numbers, others):
+def mean_number(texts, numbers, new_texts):
     """Predicts the mean of the numbers for every text."""
-    return [float(np.mean(numbers))] * len(_columns(others)[0])
+    return [float(np.mean(numbers))] * len(_columns(new_texts)[0])
 
 
-def most_frequent_tags(sentences, tags, others):
+def most_frequent_tags(sentences, tags, new_texts):
     """Predicts the most frequent tag of each word.
 
     The tag of a word that does not occur in `sentences` is the most frequent tag of
@@ -73,7 +73,7 @@ def most_frequent_tags(sentences, tags, others):
         pair for words, row in rows for pair in zip(words, row, strict=True)
     )
     default = _most_frequent(tag for row in tags for tag in row)
-    return [[best.get(word, default) for word in words] for words in others]
+    return [[best.get(word, default) for word in words] for words in new_texts]
 
 
 def right_branching_trees(trees, sentences):
@@ -128,7 +128,7 @@ def _most_frequent_of(pairs):
     return {key: _most_frequent(found) for key, found in values.items()}
 
 
-def tfidf_label(texts, labels, others):
+def tfidf_label(texts, labels, new_texts):
     """Predicts labels by TF-IDF of words and word pairs, and logistic regression.
 
     The features of a pair are those of both texts, their products, the absolute values
@@ -139,18 +139,18 @@ def tfidf_label(texts, labels, others):
     """
     _need_scikit_learn()
     if len(set(labels)) < 2 or _without_words(texts):
-        return majority_label(texts, labels, others)
+        return majority_label(texts, labels, new_texts)
     classes = np.unique(labels)
-    return classes[_tfidf_shares(texts, labels, others).argmax(axis=1)].tolist()
+    return classes[_tfidf_shares(texts, labels, new_texts).argmax(axis=1)].tolist()
 
 
-def _tfidf_shares(texts, labels, others):
-    """The probabilities (N, C) of the sorted labels for other texts."""
+def _tfidf_shares(texts, labels, new_texts):
+    """The probabilities (N, C) of the sorted labels for new texts."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
     classes = len(set(labels))
-    features, held_out = _tfidf(texts, others, classes if classes > 2 else 1)
+    features, held_out = _tfidf(texts, new_texts, classes if classes > 2 else 1)
     model = LogisticRegression(C=10.0, max_iter=100)
     # Threads that wait for each other take longer than one on a busy machine. The
     # warnings are about the limit of iterations, and about labels that occur once.
@@ -160,11 +160,11 @@ def _tfidf_shares(texts, labels, others):
     return model.predict_proba(held_out)
 
 
-def tfidf_choice(texts, labels, others):
+def tfidf_choice(texts, labels, new_texts):
     """Predicts the choice that `tfidf_label` takes for the likeliest right one.
 
     Args:
-        texts, others: tuples of lists: texts, first choices, second choices and so on.
+        texts, new_texts: tuples of lists: texts, first choices, second choices, ...
         labels: list of str, numbers of the right choices.
 
     Returns:
@@ -174,9 +174,9 @@ def tfidf_choice(texts, labels, others):
         ImportError: if scikit-learn is not installed.
     """
     _need_scikit_learn()
-    pairs, held_out = map(_pairs_with_choices, (texts, others))
+    pairs, held_out = map(_pairs_with_choices, (texts, new_texts))
     if _without_words(pairs):
-        return majority_label(texts, labels, others)
+        return majority_label(texts, labels, new_texts)
     count = len(texts) - 1
     right = [int(str(i) == label) for label in labels for i in range(count)]
     scores = _tfidf_shares(pairs, right, held_out)[:, 1].reshape(-1, count)
@@ -187,11 +187,11 @@ def _pairs_with_choices(texts):
     """Each text beside each of its choices, a tuple of two lists."""
     first, *choices = texts
     rows = zip(first, zip(*choices, strict=True), strict=True)
-    pairs = [(text, choice) for text, own in rows for choice in own]
+    pairs = [(text, choice) for text, row in rows for choice in row]
     return tuple(map(list, zip(*pairs, strict=True))) or ([], [])
 
 
-def tfidf_number(texts, numbers, others):
+def tfidf_number(texts, numbers, new_texts):
     """Predicts numbers by TF-IDF as in `tfidf_label`, and ridge regression.
 
     Raises:
@@ -201,18 +201,18 @@ def tfidf_number(texts, numbers, others):
     from sklearn.linear_model import Ridge
 
     if _without_words(texts):
-        return mean_number(texts, numbers, others)
-    features, held_out = _tfidf(texts, others, 1)
+        return mean_number(texts, numbers, new_texts)
+    features, held_out = _tfidf(texts, new_texts, 1)
     model = Ridge(alpha=1.0, solver="sparse_cg", max_iter=1000)
     return model.fit(features, numbers).predict(held_out).tolist()
 
 
-def copied_texts(texts, targets, others):
+def copied_texts(texts, targets, new_texts):
     """Predicts that the target of every text is the text itself."""
-    return list(others)
+    return list(new_texts)
 
 
-def nearest_targets(texts, targets, others):
+def nearest_targets(texts, targets, new_texts):
     """Predicts the target of the most similar text for training.
 
     The similarity is the cosine of the TF-IDF of words and word pairs.
@@ -224,12 +224,12 @@ def nearest_targets(texts, targets, others):
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     if _without_words(texts):
-        return majority_label(texts, targets, others)
+        return majority_label(texts, targets, new_texts)
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), token_pattern=TOKENS)
     known = vectorizer.fit_transform(texts).T.tocsr()
-    found = vectorizer.transform(others)
+    found = vectorizer.transform(new_texts)
     # A few rows at once, as most pairs of texts have a word in common.
-    blocks = (found[i : i + BLOCK] @ known for i in range(0, len(others), BLOCK))
+    blocks = (found[i : i + BLOCK] @ known for i in range(0, len(new_texts), BLOCK))
     return [targets[int(np.argmax(row.toarray()))] for rows in blocks for row in rows]
 
 
@@ -245,8 +245,8 @@ def _without_words(texts):
     return not any(text.strip() for column in _columns(texts) for text in column)
 
 
-def _tfidf(texts, others, outputs):
-    """Features of the texts and of the other texts, two sparse matrices (N, F)."""
+def _tfidf(texts, new_texts, outputs):
+    """Features of the texts and of the new texts, two sparse matrices (N, F)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     columns = _columns(texts)
@@ -260,7 +260,7 @@ def _tfidf(texts, others, outputs):
     found = vectorizer.fit_transform([text for column in columns for text in column])
     rows = len(columns[0])
     parts = [found[i * rows : (i + 1) * rows] for i in range(len(columns))]
-    held_out = [vectorizer.transform(column) for column in _columns(others)]
+    held_out = [vectorizer.transform(column) for column in _columns(new_texts)]
     return _side_by_side(parts), _side_by_side(held_out)
 
 

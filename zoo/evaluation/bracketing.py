@@ -71,19 +71,19 @@ def count_brackets(gold, predicted, punctuation="own"):
         BracketCounts.
     """
     brackets, leaves = read_brackets(gold)
-    others, found = read_brackets(predicted)
+    predicted_brackets, found = read_brackets(predicted)
     length = len(leaves)
     removed = [[tag in PUNCTUATION for tag, _ in row] for row in (leaves, found)]
     if punctuation == "gold" and length == len(found):
         removed[1] = removed[0]
     brackets, leaves = _without(brackets, leaves, removed[0])
-    others, found = _without(others, found, removed[1])
+    predicted_brackets, found = _without(predicted_brackets, found, removed[1])
     if not found:
         return BracketCounts("skipped", length)
     if _words(leaves) != _words(found):
         return BracketCounts("error", length)
-    matched = (brackets & others).total()
-    sizes = brackets.total(), others.total()
+    matched = (brackets & predicted_brackets).total()
+    sizes = brackets.total(), predicted_brackets.total()
     pairs = zip(leaves, found, strict=True)
     return BracketCounts(
         "valid",
@@ -91,9 +91,9 @@ def count_brackets(gold, predicted, punctuation="own"):
         matched,
         *sizes,
         int(matched == sizes[0] == sizes[1]),
-        _crossing(brackets, others),
+        _crossing(brackets, predicted_brackets),
         len(leaves),
-        sum(_canonical(one[0]) == _canonical(other[0]) for one, other in pairs),
+        sum(_canonical(left[0]) == _canonical(right[0]) for left, right in pairs),
     )
 
 

@@ -167,14 +167,14 @@ def allowed_transitions(labels, scheme):
     outside = (OUTSIDE, "")
     return np.array(
         [
-            [_may_follow(one, other, scheme) for other in [*parts, outside]]
-            for one in [*parts, outside]
+            [_may_follow(before, after, scheme) for after in [*parts, outside]]
+            for before in [*parts, outside]
         ]
     )
 
 
-def _may_follow(one, other, scheme):
-    (prefix, kind), (following, kind_after) = one, other
+def _may_follow(before, after, scheme):
+    (prefix, kind), (following, kind_after) = before, after
     closes = prefix == OUTSIDE or prefix in ENDS[scheme]
     opens = following == OUTSIDE or following in BEGINS[scheme]
     # In IOB1, B is used only after a span of the same type.

@@ -64,10 +64,10 @@ def squad_scores(references, predictions, version=None, null_odds=None):
         scores["answerable_f1"] = float(f1[answerable].mean())
         scores["unanswerable_accuracy"] = float(exact[~answerable].mean())
     if null_odds is not None:
-        for name, own in (("exact", exact), ("f1", f1)):
-            odds, totals = _totals(own, references, predictions, null_odds)
+        for name, values in (("exact", exact), ("f1", f1)):
+            odds, totals = _totals(values, references, predictions, null_odds)
             best = int(np.argmax(totals))
-            scores[f"best_{name}"] = float(totals[best] / len(own))
+            scores[f"best_{name}"] = float(totals[best] / len(values))
             scores[f"best_{name}_threshold"] = float(odds[best - 1]) if best else 0.0
     return scores
 
@@ -185,12 +185,12 @@ def assess_answers(references, predictions):
     return Assessment(len(exact), statistics, 1 - f1, proportions=proportions)
 
 
-def no_answers(texts, answers, others):
+def no_answers(texts, answers, new_texts):
     """Predicts that no context has an answer, see `zoo.evaluation.baselines`."""
-    return [""] * len(others[0])
+    return [""] * len(new_texts[0])
 
 
-def most_similar_sentences(texts, answers, others):
+def most_similar_sentences(texts, answers, new_texts):
     """Predicts the sentence of the context that has the rarest words of the question.
 
     A sentence has the sum of the weights of the question's words that are in it. The
@@ -198,16 +198,16 @@ def most_similar_sentences(texts, answers, others):
     by the number of those that have the word. Of equal sentences, it is the first one.
     """
     found = []
-    for question, context in zip(*others, strict=True):
+    for question, context in zip(*new_texts, strict=True):
         sentences = [s for s in re.split(r"(?<=[.!?])\s+", context) if s.strip()] or [
             ""
         ]
         words = [{*normalize_answer(sentence).split()} for sentence in sentences]
-        counts = collections.Counter(word for own in words for word in own)
+        counts = collections.Counter(word for word_set in words for word in word_set)
         asked = {*normalize_answer(question).split()}
         scores = [
-            sum(np.log(len(words) / counts[word]) for word in own & asked)
-            for own in words
+            sum(np.log(len(words) / counts[word]) for word in word_set & asked)
+            for word_set in words
         ]
         found.append(sentences[int(np.argmax(scores))])
     return found

@@ -34,6 +34,6 @@ def group_vectors(vectors, count, seed=0):
     means = library.KMeans(count, n_init=10, random_state=seed).fit(vectors)
     distances, found = means.transform(vectors), []
     for group in range(count):
-        own = np.flatnonzero(means.labels_ == group)
-        found.append(own[np.argsort(distances[own, group])].tolist())
+        members = np.flatnonzero(means.labels_ == group)
+        found.append(members[np.argsort(distances[members, group])].tolist())
     return sorted(found, key=len, reverse=True)

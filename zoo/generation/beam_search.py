@@ -79,10 +79,10 @@ def _extend(step, options, end, ends=None):
         """Log-probabilities, parents and tokens (B, 2 K), and the next states."""
         count, longest = ops.shape(row["done"])[0], ops.shape(row["tokens"])[-1]
         logits, after = step(ops.reshape(row["last"], (-1, 1)), row["states"])
-        told = ops.reshape(row["alive_tokens"], (count * beams, longest))
+        history = ops.reshape(row["alive_tokens"], (count * beams, longest))
         last = ops.repeat(ops.equal(number, row["limit"] - 1), beams)
         added = ops.log_softmax(logits, axis=-1)
-        added = adjust_scores(added, told, number, options, end, last)
+        added = adjust_scores(added, history, number, options, end, last)
         several = _smaller(2 * beams, added.shape[-1])
         added, token = top_scores(added, several)
         total = ops.reshape(added, (count, beams, -1)) + row["alive"][..., None]
@@ -153,11 +153,11 @@ def _finish(row, total, tokens, ended, number, options):
         order = ops.concatenate([ops.where(old, 1e9, NEVER), score], axis=1)
     index = ops.cast(ops.top_k(order, beams)[1], "int32")
     scores = ops.take_along_axis(scores, index, axis=1)
-    every = ops.concatenate([row["tokens"], tokens], axis=1)
+    candidates = ops.concatenate([row["tokens"], tokens], axis=1)
     if rule == "fairseq":
         scores, again = ops.top_k(scores, beams)
         index = ops.take_along_axis(index, ops.cast(again, "int32"), axis=1)
-    tokens = ops.take_along_axis(every, index[..., None], axis=1)
+    tokens = ops.take_along_axis(candidates, index[..., None], axis=1)
     return {"scores": scores, "tokens": tokens}
 
 

@@ -47,7 +47,7 @@ def run(body, row, results, longest, compact, beams=1):
     if not compact:
         return advance(*loop)[-1]
 
-    def unfinished_at_all(number, alive, *others):
+    def unfinished_at_all(number, alive, *states):
         return (number < longest) & (alive > 0)
 
     return ops.while_loop(unfinished_at_all, advance, loop)[-1]

@@ -38,11 +38,11 @@ def adjust_scores(scores, tokens, step, options, end, last):
     )
     never = options.suppressed
     if isinstance(never, tuple):
-        some, chosen = bool(never), {*never}
+        active, chosen = bool(never), {*never}
         never = ops.convert_to_tensor([token in chosen for token in range(size)])
     else:
-        some = ops.any(never)
-    scores = change_if(some, lambda s: ops.where(never[None], LOWEST, s), scores)
+        active = ops.any(never)
+    scores = change_if(active, lambda s: ops.where(never[None], LOWEST, s), scores)
     if end < size:
         early = step < options.min_new_tokens - 1
         scores = change_if(
@@ -50,7 +50,7 @@ def adjust_scores(scores, tokens, step, options, end, last):
             lambda scores: _forbid(scores, end, early | ops.zeros_like(last)),
             scores,
         )
-    every = ops.arange(size, dtype="int32")[None]
+    ids = ops.arange(size, dtype="int32")[None]
     # A forced token costs nothing in Hugging Face. It may be a suppressed one.
     forced = ops.zeros_like(given) if options.penalty == "hugging_face" else given
     for token, here in (
@@ -59,7 +59,7 @@ def adjust_scores(scores, tokens, step, options, end, last):
     ):
 
         def force(scores, token=token, here=here):
-            only = ops.where(every == token, forced, LOWEST)
+            only = ops.where(ids == token, forced, LOWEST)
             return ops.where(here[:, None], only, scores)
 
         scores = change_if(token >= 0, force, scores)
@@ -102,8 +102,8 @@ def _search_parts(scores, parts, count):
     # In ascending order, so that of equal scores the first one is found.
     chosen = ops.sort(ops.top_k(ops.max(padded, axis=-1), count)[1], axis=-1)
     chosen = ops.cast(chosen, "int32")
-    own = ops.take_along_axis(padded, chosen[:, :, None], axis=1)
-    found, index = ops.top_k(ops.reshape(own, (-1, count * TOKENS_IN_PART)), count)
+    kept = ops.take_along_axis(padded, chosen[:, :, None], axis=1)
+    found, index = ops.top_k(ops.reshape(kept, (-1, count * TOKENS_IN_PART)), count)
     index = ops.cast(index, "int32")
     part = ops.take_along_axis(chosen, index // TOKENS_IN_PART, axis=1)
     return found, part * TOKENS_IN_PART + index % TOKENS_IN_PART

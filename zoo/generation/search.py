@@ -136,8 +136,8 @@ def next_token(step, options, end, ended=None):
 
     def choose_best(logits, row, number):
         best, chosen = (found[:, 0] for found in top_scores(logits, 1))
-        others = ops.sum(ops.exp(logits - best[:, None]), axis=-1)
-        return chosen, -ops.log(others)
+        total = ops.sum(ops.exp(logits - best[:, None]), axis=-1)
+        return chosen, -ops.log(total)
 
     def draw(logits, row, number):
         # At a temperature near 0, only differences from the greatest one are finite.
@@ -148,8 +148,8 @@ def next_token(step, options, end, ended=None):
         drawn = ops.take(row["numbers"], number, axis=1)[:, None] * total[:, -1:]
         chosen = ops.sum(ops.cast(total <= drawn, "int32"), axis=-1)
         chosen = ops.minimum(chosen, logits.shape[-1] - 1)
-        own = ops.take_along_axis(logits, chosen[:, None], axis=1)[:, 0]
-        return chosen, own - ops.logsumexp(logits, axis=-1)
+        chosen_logits = ops.take_along_axis(logits, chosen[:, None], axis=1)[:, 0]
+        return chosen, chosen_logits - ops.logsumexp(logits, axis=-1)
 
     def body(number, alive, row):
         logits, after = step(row["last"][:, None], row["states"])

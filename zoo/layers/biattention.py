@@ -72,7 +72,7 @@ class AttentivePooling(keras.layers.Layer):
         """Pools over the L positions."""
         wide = ops.cast(sequence, "float32")
         mask = ops.cast(padding_mask, "float32")[:, :, None]
-        some = ops.max(mask, axis=1)
+        filled = ops.max(mask, axis=1)
         most = ops.max(ops.where(mask > 0, wide, -1e9), axis=1)
         least = ops.min(ops.where(mask > 0, wide, 1e9), axis=1)
         mean = ops.sum(wide * mask, axis=1) / ops.maximum(ops.sum(mask, axis=1), 1.0)
@@ -80,8 +80,8 @@ class AttentivePooling(keras.layers.Layer):
         shares = masked_softmax(scores, mask, axis=1)
         pooled = ops.concatenate(
             [
-                ops.where(some > 0, most, 0.0),
-                ops.where(some > 0, least, 0.0),
+                ops.where(filled > 0, most, 0.0),
+                ops.where(filled > 0, least, 0.0),
                 mean,
                 ops.sum(wide * shares, axis=1),
             ],

@@ -72,8 +72,8 @@ class CRF(keras.layers.Layer):
         tags = emissions.shape[-1]
         potentials = emissions[:, :, None, :] + self.transitions
         first = emissions[:, :1] + (self.start if self.boundaries else 0.0)
-        others = ops.reshape(ops.arange(tags) > 0, (1, 1, tags, 1))
-        first = ops.where(others, IMPOSSIBLE, first[:, :, None, :])
+        later_tags = ops.reshape(ops.arange(tags) > 0, (1, 1, tags, 1))
+        first = ops.where(later_tags, IMPOSSIBLE, first[:, :, None, :])
         potentials = ops.concatenate([first, potentials[:, 1:]], axis=1)
         same_tag = ops.where(ops.eye(tags, dtype="bool"), 0.0, IMPOSSIBLE)
         return ops.where(mask[:, :, None, None], potentials, same_tag)

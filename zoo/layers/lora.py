@@ -70,10 +70,11 @@ def merged_weights(model):
     merged = {id(v): v.value for v in model.weights if not is_lora(v)}
     for layer in all_layers(model):
         if getattr(layer, "lora_enabled", False):
-            store, own = {}, {variable.name: variable for variable in layer.weights}
+            variables = {variable.name: variable for variable in layer.weights}
+            store = {}
             layer.save_own_variables(store)
             names = layer.variable_serialization_spec[layer.quantization_mode]
-            names = [name for name in names if name in own]
+            names = [name for name in names if name in variables]
             for name, value in zip(names, store.values(), strict=True):
-                merged[id(own[name])] = value
+                merged[id(variables[name])] = value
     return {key: ops.convert_to_numpy(value) for key, value in merged.items()}

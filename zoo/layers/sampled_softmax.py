@@ -81,9 +81,9 @@ class SampledSoftmax(keras.layers.Layer):
         targets = ops.cast(ops.reshape(targets, (-1,)), "int32")
         if training and self.num_samples:
             samples = self.draw()
-            logits, own = self.sampled_logits(hidden, targets, samples)
-            logits = ops.concatenate([own[:, None], logits], axis=1)
-            losses = ops.logsumexp(logits, axis=1) - own
+            logits, target_logits = self.sampled_logits(hidden, targets, samples)
+            logits = ops.concatenate([target_logits[:, None], logits], axis=1)
+            losses = ops.logsumexp(logits, axis=1) - target_logits
         elif training:
             losses = self.full_losses(hidden, targets)
         else:
@@ -94,8 +94,8 @@ class SampledSoftmax(keras.layers.Layer):
         """Computes the losses (N,) of targets by the softmax over all words."""
         logits = ops.matmul(hidden, ops.transpose(self._cast(self.kernel)))
         logits = ops.cast(logits, "float32") + ops.cast(self.bias, "float32")
-        own = ops.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
-        return ops.logsumexp(logits, axis=1) - own
+        target_logits = ops.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+        return ops.logsumexp(logits, axis=1) - target_logits
 
     def blocked_losses(self, hidden, targets):
         """Computes `full_losses` of at most `BLOCK` targets at once."""
@@ -135,11 +135,11 @@ class SampledSoftmax(keras.layers.Layer):
         rows = self._cast(ops.take(self.kernel, words, axis=0))
         offsets = ops.cast(ops.take(self.bias, words, axis=0), "float32")
         count = ops.shape(targets)[0]
-        own = ops.sum(ops.cast(hidden * rows[:count], "float32"), axis=1)
+        target_logits = ops.sum(ops.cast(hidden * rows[:count], "float32"), axis=1)
         logits = ops.cast(ops.matmul(hidden, ops.transpose(rows[count:])), "float32")
         logits = logits + offsets[count:] - self.expected(samples)
         hit = targets[:, None] == samples
-        return ops.where(hit, -1e9, logits), own + offsets[:count]
+        return ops.where(hit, -1e9, logits), target_logits + offsets[:count]
 
     def _cast(self, x):
         return ops.cast(x, self.compute_dtype)

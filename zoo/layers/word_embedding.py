@@ -152,14 +152,14 @@ class WordEmbedding(MatrixLayer):
                 f"and {len(vectors)} vectors."
             )
         for name, begin, end in self._ranges():
-            own = (ids >= begin) & (ids < end)
-            values = {name: vectors[own]}
-            if self.quantization_mode == "int8" and own.any():
-                integers, scale = int8_values(ops.convert_to_tensor(vectors[own]), -1)
+            mask = (ids >= begin) & (ids < end)
+            values = {name: vectors[mask]}
+            if self.quantization_mode == "int8" and mask.any():
+                integers, scale = int8_values(ops.convert_to_tensor(vectors[mask]), -1)
                 values = {name: integers, f"{name}_scale": scale}
             for weight, new in values.items():
                 rows = ops.convert_to_numpy(getattr(self, weight)).copy()
-                rows[ids[own] - begin] = ops.convert_to_numpy(new)
+                rows[ids[mask] - begin] = ops.convert_to_numpy(new)
                 getattr(self, weight).assign(rows)
 
     def table(self):

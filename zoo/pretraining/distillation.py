@@ -118,9 +118,9 @@ class Distillation(StagedObjective):
         self.teacher = Teacher(self.options.teacher, output / "teacher")
         files, texts = find_train(data, recipe.train, recipe.valid), {}
         for pattern in recipe.train:
-            own = [path for path in find_files(data, [pattern]) if path in files]
-            if own:
-                texts[pattern] = self._read(own, pattern)
+            found = [path for path in find_files(data, [pattern]) if path in files]
+            if found:
+                texts[pattern] = self._read(found, pattern)
         self.tokenizer = start_tokenizer(recipe) or self._vocabulary(texts, output)
         find_held_out(data, recipe.valid)  # raises if two files have one name
         self.held_out = {
@@ -214,9 +214,9 @@ class Distillation(StagedObjective):
                 width = self.recipe.config_value("hidden_dim")
                 axes = principal_axes(vectors, width)
             else:
-                some = slice(None, None, -(-len(texts) // ALIGNED))
-                student = self._start().predict(texts[some], ROWS_AT_ONCE, verbose=0)
-                axes = aligned_axes(vectors[some], student)
+                sample = slice(None, None, -(-len(texts) // ALIGNED))
+                student = self._start().predict(texts[sample], ROWS_AT_ONCE, verbose=0)
+                axes = aligned_axes(vectors[sample], student)
             with replacing(path) as temporary, open(temporary, "wb") as file:
                 np.save(file, axes)
         return np.load(path)

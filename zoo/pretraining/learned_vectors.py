@@ -26,8 +26,8 @@ def check_vectors(options):
             f"Received: {options}."
         )
     check_patterns("texts", options["texts"], least=1)
-    others = {name: value for name, value in options.items() if name != "texts"}
-    check_fields("`vectors`", SkipGramTraining, others)
+    fields = {name: value for name, value in options.items() if name != "texts"}
+    check_fields("`vectors`", SkipGramTraining, fields)
 
 
 def learn_vectors(options, data, output):

@@ -266,8 +266,8 @@ def find_train(data, patterns, held_out):
         FileNotFoundError: if no file matches a pattern.
         ValueError: if no file is left.
     """
-    others = {*find_files(data, held_out)}
-    files = [path for path in find_files(data, patterns) if path not in others]
+    held_out_files = {*find_files(data, held_out)}
+    files = [path for path in find_files(data, patterns) if path not in held_out_files]
     if not files:
         raise ValueError(
             "Files for training must be left without the held-out ones. Received: "

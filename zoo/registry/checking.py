@@ -112,8 +112,10 @@ def _check_model(source, field, family, values, stored, parts=None):
 
     with reading(source.path, field):
         shapes = find_shapes(make)
-        own = {path: shape for path, shape in shapes.items() if top(path) not in parts}
-        check_size(own, where, stored)
+        backbone_shapes = {
+            path: shape for path, shape in shapes.items() if top(path) not in parts
+        }
+        check_size(backbone_shapes, where, stored)
     return make
 
 

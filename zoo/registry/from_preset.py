@@ -255,7 +255,7 @@ def _find_new_heads(model, backbone, source):
     """
     if _keeps_head(model, source):
         return []
-    variables, own = _named_variables(model, backbone)
+    variables, body = _named_variables(model, backbone)
     heads = {*source.family.heads.values()}
     lacking = {
         top(path)
@@ -263,7 +263,7 @@ def _find_new_heads(model, backbone, source):
         if path not in source.weights
         or source.weights[path].shape != tuple(variable.shape)
     }
-    layers = sorted({top(path) for path in variables} - own)
+    layers = sorted({top(path) for path in variables} - body)
     return [layer for layer in layers if layer not in heads or layer in lacking]
 
 
@@ -272,7 +272,7 @@ def _load(model, backbone, source, new_heads):
 
     All weights of the backbone must be there.
     """
-    variables, own = _named_variables(model, backbone)
+    variables, body = _named_variables(model, backbone)
     heads = {*source.family.heads.values()}
     loaded = tuple(f"{name}/" for name, part in backbone.parts.items() if part.origin)
     loaded += tuple(f"{head}/" for head in new_heads)
@@ -289,7 +289,7 @@ def _load(model, backbone, source, new_heads):
     wanted = {
         path: array
         for path, array in source.weights.items()
-        if path in variables or (top(path) in own and top(path) not in optional)
+        if path in variables or (top(path) in body and top(path) not in optional)
     }
     assign(variables, wanted)
     backbone.spare_heads = {

@@ -93,14 +93,14 @@ def choose_layout(directory, name=None):
         ValueError: if the directory does not have the layout `name`, or has several and
             none was named.
     """
-    own = (directory / RECORD).is_file()
-    if own and name in (None, OWN_LAYOUT):
+    has_record = (directory / RECORD).is_file()
+    if has_record and name in (None, OWN_LAYOUT):
         return None, None
     found = find_layouts(directory)
     names = [layout.name for _, layout in found]
     if name is not None:
         if name not in names:
-            if own:
+            if has_record:
                 names.insert(0, OWN_LAYOUT)
             raise ValueError(
                 f"`layout` must be one that {directory} holds: "
@@ -123,8 +123,8 @@ def read_own(directory):
     options, head_options = saved.get("options") or {}, record.get("head_options") or {}
     if task and task.pretrains:
         # A backbone keeps the head of the task, and needs what it was made with.
-        own = {k: v for k, v in options.items() if k.startswith("head_")}
-        head_options = {**head_options, **own}
+        head_arguments = {k: v for k, v in options.items() if k.startswith("head_")}
+        head_options = {**head_options, **head_arguments}
         head_options = {k: v for k, v in head_options.items() if v is not None}
     return Source(
         path=path,

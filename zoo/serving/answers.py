@@ -122,7 +122,7 @@ def _batching_finding(trials):
             pairs = [(value[i : i + 1], row) for i, row in enumerate(singles)]
             if not all(_same(*_overlap(*pair), _BATCH_TOLERANCE) for pair in pairs):
                 problems.append(f"{where} differs between a single row and a batch")
-            elif any(one.shape != other.shape for one, other in pairs):
+            elif any(common.shape != single.shape for common, single in pairs):
                 warnings.append(f"the width of {where} depends on the other rows")
     fine = "single rows and a batch get the same answers"
     if failed:

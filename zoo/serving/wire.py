@@ -74,8 +74,8 @@ _VALUE_FIELDS = {
 
 def _add_field(message, package, token):
     """Adds one `name=number:type` of the schema to a DescriptorProto."""
-    name, _, rest = token.partition("=")
-    number, _, kind = rest.partition(":")
+    name, _, declaration = token.partition("=")
+    number, _, kind = declaration.partition(":")
     field = message.field.add(name=name, number=int(number))
     repeated = kind.endswith(("*", "{}"))
     field.label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL

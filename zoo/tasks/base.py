@@ -247,11 +247,11 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
                         setattr(layer, name, False)
         loss = self.default_loss() if loss is None else loss
         with self.distribute_strategy.scope():
-            own = self.default_metrics()
+            default_metrics = self.default_metrics()
         if metrics is None and weighted_metrics is None:
-            weighted_metrics = own
+            weighted_metrics = default_metrics
         elif self.pads_targets and weighted_metrics is None:
-            metrics, weighted_metrics = None, named_metrics(metrics, own)
+            metrics, weighted_metrics = None, named_metrics(metrics, default_metrics)
         kwargs |= {"metrics": metrics, "weighted_metrics": weighted_metrics}
         super().compile(optimizer=optimizer, **weighted_arguments(self, loss, kwargs))
         self.loss_weights = kwargs.get("loss_weights")

@@ -113,8 +113,8 @@ def float32_clone(task):
 
 def _compute_dtypes(backbone):
     """Names of the types that a backbone and its parts compute in, a set of str."""
-    own = (_compute_dtypes(part) for part in backbone.parts.values())
-    return {backbone.compute_dtype}.union(*own)
+    part_dtypes = (_compute_dtypes(part) for part in backbone.parts.values())
+    return {backbone.compute_dtype}.union(*part_dtypes)
 
 
 def _set_float32(description):

@@ -148,8 +148,8 @@ class TaskSaving:
     def load_own_variables(self, store):
         """Restores the random states."""
         states = random_states(self)
-        own = {name: store[name] for name in store.keys() if name not in states}
-        super().load_own_variables(own)
+        variables = {name: store[name] for name in store.keys() if name not in states}
+        super().load_own_variables(variables)
         for name, state in states.items():
             if name in store:
                 state.assign(store[name])

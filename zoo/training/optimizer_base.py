@@ -93,8 +93,9 @@ class SettableRate:
         else:
             rate = schedule()
         rate = ops.cast(rate, self._set_rate.dtype)
-        own = ops.convert_to_tensor(self._set_rate)  # JAX takes no variable in `where`
-        return ops.where(ops.isnan(own), rate, own)
+        # JAX takes no variable in `where`.
+        set_rate = ops.convert_to_tensor(self._set_rate)
+        return ops.where(ops.isnan(set_rate), rate, set_rate)
 
     @learning_rate.setter
     def learning_rate(self, rate):

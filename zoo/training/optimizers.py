@@ -105,10 +105,10 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         check_values(list[Count] | None, joined=joined)
         check_multiplier(head_multiplier, heads)
         global_clipnorm = kwargs["global_clipnorm"]
-        others = [k for k in ("clipnorm", "clipvalue") if kwargs.get(k) is not None]
-        if others and global_clipnorm is not None:
+        clipping = [k for k in ("clipnorm", "clipvalue") if kwargs.get(k) is not None]
+        if clipping and global_clipnorm is not None:
             raise ValueError(
-                f"Gradients are clipped in one way. Received: `{others[0]}` and "
+                f"Gradients are clipped in one way. Received: `{clipping[0]}` and "
                 f"global_clipnorm={global_clipnorm}. Add `global_clipnorm=None`."
             )
         if kwargs.get("amsgrad"):
@@ -170,8 +170,9 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
     def apply(self, grads, trainable_variables=None):
         """Updates all variables; see `keras.optimizers.Optimizer` and `_factors`."""
         strategy = optimizer_strategy(self)
-        one = strategy is None or strategy.num_replicas_in_sync == 1
-        self._update.factors = {} if one else None  # no device reads those of another
+        single = strategy is None or strategy.num_replicas_in_sync == 1
+        # No device reads the factors of another.
+        self._update.factors = {} if single else None
         try:
             super().apply(grads, trainable_variables)
         finally:
@@ -280,7 +281,7 @@ def _layers_of(backbone, name):
         return [name]
     part = backbone.parts[name]
     inner = (*part.parts, *part.named_layers)
-    return [layer for own in inner for layer in _layers_of(part, own)]
+    return [layer for child in inner for layer in _layers_of(part, child)]
 
 
 def finetuning_optimizer(

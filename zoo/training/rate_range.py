@@ -95,11 +95,13 @@ class RangeTest(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         """Starts without losses."""
         self.losses, self.smoothed, self.average, self.batches = [], [], 0.0, 0
-        self.every = unwrapped(self.model.optimizer).gradient_accumulation_steps or 1
+        self.per_update = (
+            unwrapped(self.model.optimizer).gradient_accumulation_steps or 1
+        )
 
     def on_train_batch_begin(self, batch, logs=None):
         """Sets the rate of an update."""
-        if self.batches % self.every == 0:
+        if self.batches % self.per_update == 0:
             self.model.reset_metrics()  # else the loss is the mean since the start
             self.model.optimizer.learning_rate = self.rates[len(self.losses)]
 
@@ -109,7 +111,7 @@ class RangeTest(keras.callbacks.Callback):
         loss = float(logs["loss"])
         if not math.isfinite(loss):
             self.model.stop_training = True
-        elif self.batches % self.every == 0:
+        elif self.batches % self.per_update == 0:
             self.losses.append(loss)
             self.average = SMOOTHING * self.average + (1 - SMOOTHING) * loss
             self.smoothed.append(self.average / (1 - SMOOTHING ** len(self.losses)))

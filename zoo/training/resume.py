@@ -187,12 +187,12 @@ def choose_interval(steps, directory, every=None):
     return _nearest_divisor(steps, every)
 
 
-def _nearest_divisor(steps, every):
+def _nearest_divisor(steps, wanted):
     small = [d for d in range(1, math.isqrt(steps) + 1) if steps % d == 0]
     divisors = sorted({*small, *(steps // d for d in small)})
-    low = max(d for d in divisors if d <= every)
+    low = max(d for d in divisors if d <= wanted)
     above = [d for d in divisors if d > low]
-    return above[0] if above and 10 * low < every else low
+    return above[0] if above and 10 * low < wanted else low
 
 
 def check_interval(steps, every, finished=0):
@@ -208,13 +208,13 @@ def check_interval(steps, every, finished=0):
         )
 
 
-def _check_same_interval(checkpoint, every):
+def _check_same_interval(checkpoint, interval):
     """Raises ValueError if a checkpoint was written after other numbers of batches."""
     stored = _read_number(checkpoint, EVERY)
-    if stored not in (None, every):
+    if stored not in (None, interval):
         raise ValueError(
             "`every` must be that of the checkpoint, which numbers the lines of the "
-            f"log. Received: every={every} for {checkpoint} with {stored}. Give "
+            f"log. Received: every={interval} for {checkpoint} with {stored}. Give "
             f"every={stored}, on the command line `--every {stored}`, or another "
             "directory."
         )

@@ -286,10 +286,10 @@ class SlantedTriangle(PlannedSchedule):
 
     def get_config(self):
         """Constructor arguments."""
-        own = {"cut_fraction": self.cut_fraction, "ratio": self.ratio}
+        shape = {"cut_fraction": self.cut_fraction, "ratio": self.ratio}
         if self.steps is not None:
-            return {"peak": self.peak, "steps": self.steps, **own}
-        return {**super().get_config(), **own}
+            return {"peak": self.peak, "steps": self.steps, **shape}
+        return {**super().get_config(), **shape}
 
 
 def check_learning_rate(rate, name="learning_rate"):

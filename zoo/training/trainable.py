@@ -59,7 +59,7 @@ def _parts(optimizer):
     """An optimizer and those that it wraps."""
     inner = [getattr(optimizer, "inner_optimizer", None)]
     inner += getattr(optimizer, "optimizers", ())  # of a `MultiOptimizer`
-    return [optimizer, *(part for one in inner if one for part in _parts(one))]
+    return [optimizer, *(part for item in inner if item for part in _parts(item))]
 
 
 class _State:

@@ -125,13 +125,14 @@ class _Layers:
     def __init__(self, model, backbone):
         groups = find_groups(backbone)
         self.model, self.allowed = model, own_flags(model, backbone)
-        owned = {id(one) for g in groups for layer in g for one in inner_layers(layer)}
-        every = [one for one in all_layers(model) if not is_model(one)]
-        self.head = [layer for layer in every if id(layer) not in owned]
+        grouped = [layer for group in groups for layer in group]
+        owned = {id(inner) for layer in grouped for inner in inner_layers(layer)}
+        layers = [inner for inner in all_layers(model) if not is_model(inner)]
+        self.head = [layer for layer in layers if id(layer) not in owned]
         # Variables of trainable layers that are fixed, such as kernels with LoRA.
         self.fixed = [
             variable
-            for layer in every
+            for layer in layers
             for variable in trainable_by_default(layer)
             if layer.trainable and not variable.trainable
         ]
@@ -153,17 +154,18 @@ class _Layers:
         owner = {}
         for trains, layers in parts:
             for layer in layers:
-                for one in inner_layers(layer):
+                for inner in inner_layers(layer):
                     # A head that is tied to the embeddings holds their layer.
-                    owner.setdefault(id(one), trains and self.allowed[id(one)])
-        every = [layer for _, layers in parts for layer in layers]
-        every = [one for layer in every for one in inner_layers(layer)]
-        before = [layer.trainable for layer in every]
-        for layer in every:  # an outer one first: it changes its inner ones as well
+                    owner.setdefault(id(inner), trains and self.allowed[id(inner)])
+        outer = [layer for _, layers in parts for layer in layers]
+        tree = [inner for layer in outer for inner in inner_layers(layer)]
+        before = [layer.trainable for layer in tree]
+        # An outer layer comes first: it changes its inner layers as well.
+        for layer in tree:
             layer.trainable = owner[id(layer)]
         for variable in self.fixed:
             variable.trainable = False
-        return before != [layer.trainable for layer in every]
+        return before != [layer.trainable for layer in tree]
 
     def remember(self):
         """Notes on a task what the user has frozen, for a file that is saved now."""

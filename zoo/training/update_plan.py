@@ -39,7 +39,7 @@ class PlanUpdates(keras.callbacks.Callback):
         schedule = learning_rate_of(optimizer)
         if self.planned or not awaits_plan(optimizer):
             return
-        every = optimizer.gradient_accumulation_steps or 1
+        per_update = optimizer.gradient_accumulation_steps or 1
         batches = int(keras.ops.convert_to_numpy(batches_of(optimizer)))
         before = schedule.planned()
         steps = self.params.get("steps") or self.steps
@@ -48,12 +48,12 @@ class PlanUpdates(keras.callbacks.Callback):
         if not steps and epoch > first[0]:
             steps = (batches - first[1]) // (epoch - first[0])
         elif not steps and epoch:
-            steps = (batches - before[0] * every) // epoch
+            steps = (batches - before[0] * per_update) // epoch
         if not steps:
-            schedule.plan(batches // every, 0)
+            schedule.plan(batches // per_update, 0)
             return
-        begin = (batches - epoch * steps) // every
-        updates = self.params["epochs"] * steps // every
+        begin = (batches - epoch * steps) // per_update
+        updates = self.params["epochs"] * steps // per_update
         if epoch and updates == before[1]:
             # Updates that float16 skips are not counted: the plan began later.
             begin = max(begin, before[0])
@@ -80,11 +80,11 @@ def batches_before(optimizer, epoch, steps, epochs):
     if not epoch or not isinstance(schedule, PlannedSchedule):
         return max(batches - epoch * (steps or 0), 0)
     # Updates that float16 skips are not counted, but the plan knows where it began.
-    every = optimizer.gradient_accumulation_steps or 1
+    per_update = optimizer.gradient_accumulation_steps or 1
     begin, updates = schedule.planned()
-    same = steps is None or updates == epochs * steps // every
+    same = steps is None or updates == epochs * steps // per_update
     counted = 0 if steps is None else batches - epoch * steps
-    return max(counted, begin * every if same else 0, 0)
+    return max(counted, begin * per_update if same else 0, 0)
 
 
 def unwrapped(optimizer):

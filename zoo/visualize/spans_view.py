@@ -60,8 +60,8 @@ def spans_page(texts, spans, title="Spans"):
             "`texts` must be a list of str, and `spans` must have a list for each. "
             f"Received: {reprlib.repr(texts)} and {reprlib.repr(spans)}."
         )
-    texts, spans = known, [[*filter(None, map(_to_span, own))] for own in rows]
-    labels = dict.fromkeys(span["label"] for own in spans for span in own)
+    texts, spans = known, [[*filter(None, map(_to_span, row))] for row in rows]
+    labels = dict.fromkeys(span["label"] for row in spans for span in row)
     colors = {label: COLORS[i % len(COLORS)] for i, label in enumerate(labels)}
     items = "".join(
         f"<li>{_mark(0, colors[label])}{escape(label)}</mark></li>"
@@ -70,7 +70,7 @@ def spans_page(texts, spans, title="Spans"):
     )
     legend = f'<ul class="legend">{items}</ul>\n' if items else ""
     body = "\n".join(
-        _marked(text, own, colors) for text, own in zip(texts, spans, strict=True)
+        _marked(text, row, colors) for text, row in zip(texts, spans, strict=True)
     )
     return make_page(title, legend + body, STYLE)
 

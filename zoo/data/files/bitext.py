@@ -24,13 +24,13 @@ def read_bitext(path, target=None, columns=(0, 1)):
     """
     lines = [*read_lines(path, "\n")]
     if target is not None:
-        others = [*read_lines(target, "\n")]
-        if len(lines) != len(others):
+        target_lines = [*read_lines(target, "\n")]
+        if len(lines) != len(target_lines):
             raise ValueError(
                 "The two files must have the same number of lines. Received: "
-                f"{len(lines)} in {path}, {len(others)} in {target}."
+                f"{len(lines)} in {path}, {len(target_lines)} in {target}."
             )
-        return lines, others
+        return lines, target_lines
     columns = [_column_number(column) for column in columns]
     found = [], []
     for number, line in enumerate(lines, start=1):

@@ -108,8 +108,8 @@ def tokenize_documents(documents, tokenizer, lines_per_call=2048):
         ids = tokenizer(tf.constant(lines))
         offsets, values = ids.row_splits.numpy(), ids.values.numpy().astype(dtype)
         for begin, end in zip([0, *ends[:-1]], ends, strict=True):
-            own = offsets[begin : end + 1]
-            yield values[own[0] : own[-1]], np.unique(own - own[0])
+            bounds = offsets[begin : end + 1]
+            yield values[bounds[0] : bounds[-1]], np.unique(bounds - bounds[0])
 
     lines, ends = [], []
     for document in documents:

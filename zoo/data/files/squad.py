@@ -205,7 +205,7 @@ def _question(entry, context, path):
     if impossible:
         answers = ()
     elif given:
-        answers = tuple(_answer(one, id, path) for one in given)
+        answers = tuple(_answer(answer, id, path) for answer in given)
     question = Question(id, text, context, answers)
     check_answers(question, f"of question {id!r} in {path}")
     return question

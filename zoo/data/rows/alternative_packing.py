@@ -27,7 +27,7 @@ class AlternativesPacker(Packer):
         The N sequences of a row follow each other.
         """
         pack, count = super().packed, len(self.arrangements)
-        parts = [pack(tuple(texts[i] for i in own)) for own in self.arrangements]
+        parts = [pack(tuple(texts[i] for i in order)) for order in self.arrangements]
         cut = tf.reduce_any([cut for _, cut in parts], axis=0)
         numbers = tf.range(count * tf.size(cut))
         order = tf.reshape(tf.transpose(tf.reshape(numbers, (count, -1))), [-1])
@@ -50,8 +50,8 @@ class AlternativesPacker(Packer):
         select, count = super().selector(rows, bucketed), len(self.arrangements)
 
         def choose(index):
-            every = index[:, None] * count + tf.range(count, dtype=index.dtype)
-            return self._apart(select(tf.reshape(every, [-1])))
+            row_numbers = index[:, None] * count + tf.range(count, dtype=index.dtype)
+            return self._apart(select(tf.reshape(row_numbers, [-1])))
 
         return choose
 

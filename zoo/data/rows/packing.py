@@ -136,8 +136,8 @@ class Packer:
 
     def inputs(self, features):
         """Returns the inputs of a model for padded features and padding_mask (B, L)."""
-        own = {name: features[name] for name in self.own_width}
-        return {**self.tokenizer.inputs(features), **own}
+        extra_features = {name: features[name] for name in self.own_width}
+        return {**self.tokenizer.inputs(features), **extra_features}
 
     def dense(self, rows, length=None):
         """Pads rows to a common length.
@@ -192,22 +192,22 @@ class Packer:
         lengths = tf.cast(rows["tokens"].row_lengths(), tf.int32)
         starts = tf.cast(rows["tokens"].row_starts(), tf.int32)
         values = {k: (rows[k].values, pad) for k, pad in self.pads.items() if k in rows}
-        others = {name: rows[name] for name in self.own_width}
+        extras = {name: rows[name] for name in self.own_width}
 
         def select(index):
-            own = tf.gather(lengths, index)
-            length = tf.maximum(tf.reduce_max(own), 1)
+            row_lengths = tf.gather(lengths, index)
+            length = tf.maximum(tf.reduce_max(row_lengths), 1)
             if bucketed:
                 length = bucket_length(length, self.limit)
             column = tf.range(length)
-            mask = column < own[:, None]
+            mask = column < row_lengths[:, None]
             place = tf.where(mask, tf.gather(starts, index)[:, None] + column, 0)
             padded = {
                 name: tf.where(mask, tf.gather(flat, place), pad)
                 for name, (flat, pad) in values.items()
             }
             padded["padding_mask"] = tf.cast(mask, tf.int32)
-            chosen = {name: tf.gather(ragged, index) for name, ragged in others.items()}
+            chosen = {name: tf.gather(ragged, index) for name, ragged in extras.items()}
             return self.inputs({**padded, **self._own_widths(chosen, bucketed)})
 
         return select

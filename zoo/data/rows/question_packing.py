@@ -107,8 +107,8 @@ class QuestionPacker(Packer):
 
     def inputs(self, features):
         """Returns the inputs of a model, and the additional features (B, L)."""
-        own = {name: features[name] for name in ADDED if name in features}
-        return {**super().inputs(features), **own}
+        extra_features = {name: features[name] for name in ADDED if name in features}
+        return {**super().inputs(features), **extra_features}
 
 
 class _Windows:
@@ -160,9 +160,9 @@ class _Windows:
             known = (neighbours >= 0) & (number >= 0)
             return tf.where(known, 100 * neighbours + size, -1)
 
-        own, best = width(number), tf.ones_like(number, tf.bool)
+        current, best = width(number), tf.ones_like(number, tf.bool)
         last = tf.gather(tf.gather(self.counts, self.owner), window) - 1
         for more in range(1, self._overlaps + 1):
             later = tf.where(number + more <= last, width(number + more), -1)
-            best &= (own > width(number - more)) & (own >= later)
+            best &= (current > width(number - more)) & (current >= later)
         return self._index.with_values(tf.cast(best, tf.int32))

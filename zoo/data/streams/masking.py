@@ -132,8 +132,8 @@ def _choose_words(score, continues, wanted):
     def leave_out(sizes):
         # From the first word that does not fit, drops all words that do not fit.
         over = excess(sizes)
-        rest = wanted - tf.reduce_sum(tf.where(over, 0, sizes), axis=1)
-        return tf.where(over & (sizes > rest[:, None]), 0, sizes)
+        missing = wanted - tf.reduce_sum(tf.where(over, 0, sizes), axis=1)
+        return tf.where(over & (sizes > missing[:, None]), 0, sizes)
 
     (sizes,) = tf.while_loop(
         lambda sizes: tf.reduce_any(excess(sizes)),

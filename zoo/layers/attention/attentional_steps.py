@@ -45,10 +45,10 @@ def advance(state, inputs, weights, source):
     (x, *masks), count = inputs, len(weights) // 2
     below, hidden, cells, gates = state[0], [], [], []
     for i in range(count):
-        own = ops.concatenate([below, state[1 + i]], axis=-1)
+        joined = ops.concatenate([below, state[1 + i]], axis=-1)
         z = weights[count + i] + (0 if i else x)
         c = state[1 + count + i]
-        below, c, opened = cell(z, own, c, weights[i], None, NO_CLIPS)
+        below, c, opened = cell(z, joined, c, weights[i], None, NO_CLIPS)
         hidden.append(below)
         cells.append(c)
         gates.append(ops.concatenate(opened, axis=-1))
@@ -70,8 +70,8 @@ def run_plain(state, inputs, weights, source):
     if inputs[0].shape[0] == 1:  # as in a search, where each loop takes time
         last = step(state, tuple(x[0] for x in inputs))
         return last[0][None], last
-    last, every = scan(step, state, inputs)
-    return every[0], last
+    last, states = scan(step, state, inputs)
+    return states[0], last
 
 
 def run_trained(state, inputs, weights, source):
@@ -97,13 +97,13 @@ def run_trained(state, inputs, weights, source):
 
         x = inputs[0][0]
         start = (*state, *_empty(state, x, source, count))
-        last, every = scan(step, start, inputs)
+        last, states = scan(step, start, inputs)
 
         def gradient(*upstream):
             upstream = upstream[0] if len(upstream) == 1 else upstream
-            return back(upstream, state, inputs, weights, source, every)
+            return back(upstream, state, inputs, weights, source, states)
 
-        return (every[0], *last[: sizes[0]]), gradient
+        return (states[0], *last[: sizes[0]]), gradient
 
     vectors, *last = run(*state, *inputs, *weights, *source[:2], mask)
     return vectors, tuple(last)
@@ -117,17 +117,17 @@ def _empty(state, x, source, count):
     return (*[gates] * count, attention, context, ops.zeros_like(state[0]))
 
 
-def back(upstream, state, inputs, weights, source, every):
-    """The gradients of `run_trained`; `every` is what `advance` returned, (T, ...)."""
+def back(upstream, state, inputs, weights, source, states):
+    """The gradients of `run_trained`; `states` is what `advance` returned, (T, ...)."""
     count, (_, *masks) = len(weights) // 2, inputs
     narrow, wide = source[0].dtype, state[-1].dtype
     before = [
         ops.concatenate([first[None], x[:-1]], axis=0)
-        for first, x in zip(state, every, strict=False)
+        for first, x in zip(state, states, strict=False)
     ]
-    a, *others = every
-    hidden, cells = others[:count], others[count : 2 * count]
-    gates, (attention, context, squashed) = others[2 * count : -3], others[-3:]
+    a, *records = states
+    hidden, cells = records[:count], records[count : 2 * count]
+    gates, (attention, context, squashed) = records[2 * count : -3], records[-3:]
     slope = ops.cast(1, narrow) - squashed * squashed
     slope = slope * masks[-1] if masks else slope
     factors = [*map(_factors, gates, cells, before[1 + count :])]
@@ -142,8 +142,8 @@ def back(upstream, state, inputs, weights, source, every):
     if masks:
         below[1:] = [h * m for h, m in zip(hidden[:-1], masks, strict=False)]
     products = [
-        sum_product(ops.concatenate([low, own], axis=-1), dz)
-        for low, own, dz in zip(below, before[1 : 1 + count], dzs, strict=True)
+        sum_product(ops.concatenate([low, previous], axis=-1), dz)
+        for low, previous, dz in zip(below, before[1 : 1 + count], dzs, strict=True)
     ]
     biases = [ops.sum(ops.cast(dz, wide), axis=(0, 1)) for dz in dzs]
     return (

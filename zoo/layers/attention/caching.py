@@ -30,8 +30,8 @@ def visible_entries(seen, cache, used, count, beams=1):
     first = ops.reshape(old + used[:, None] + hypothesis, (-1, 1, 1))
     tokens = ops.arange(count, dtype="int32")[None, :, None]
     entries = ops.arange(ops.shape(seen)[1], dtype="int32")[None, None]
-    own = (entries >= first) & (entries <= first + tokens)
-    return seen[:, None] | own
+    new_entries = (entries >= first) & (entries <= first + tokens)
+    return seen[:, None] | new_entries
 
 
 def entry_index(place, num_heads, count):

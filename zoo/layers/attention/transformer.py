@@ -177,9 +177,9 @@ class TransformerBlock(CompositeLayer):
         elif mask is not None and positions is not None:
             mask = ops.take_along_axis(mask, positions[:, :, None], axis=1)
         if self.causal:
-            every = ops.arange(ops.shape(key)[1], dtype="int32")[None]
-            own = every if positions is None else positions
-            before = own[:, :, None] >= every[:, None, :]
+            key_places = ops.arange(ops.shape(key)[1], dtype="int32")[None]
+            query_places = key_places if positions is None else positions
+            before = query_places[:, :, None] >= key_places[:, None, :]
             mask = before if mask is None else before & ops.cast(mask, "bool")
         options = {"return_scores": True, **mode}
         attended, scores = self.attention(query, mask, key=key, **options)

@@ -69,10 +69,10 @@ def run_trained(x, m, c, *weights, mask, clips, reverse):
     count = len(weights)
 
     @custom_gradient
-    def run(x, m, c, *others):
-        kernel, *projection = others[:count]
+    def run(x, m, c, *tensors):
+        kernel, *projection = tensors[:count]
         project = projection[0] if projection else None
-        keep = [ops.cast(mask, "bool") for mask in others[count:]]
+        keep = [ops.cast(mask, "bool") for mask in tensors[count:]]
 
         def step(state, inputs):
             m, c, gates = cell(inputs[0], *state[:2], kernel, project, clips)
@@ -88,7 +88,7 @@ def run_trained(x, m, c, *weights, mask, clips, reverse):
             states = (*states, ops.split(gates, 4, axis=-1))
             mask = keep[0] if keep else None
             gradients = back(upstream, states, kernel, project, mask, clips, reverse)
-            return *gradients, *(ops.zeros_like(m) for m in others[count:])
+            return *gradients, *(ops.zeros_like(m) for m in tensors[count:])
 
         return (ms, m_last, c_last), gradient
 

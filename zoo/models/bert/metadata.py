@@ -216,9 +216,9 @@ def _check_splitting(directory, config, values, fast):
     model = fast.get("model") or {}
     known = {**STEPS, **MODEL, **SPLITTERS, "post_processor": FRAME}
     found = {
-        **{k: (fast.get(k) or {}).get("type", own) for k, own in STEPS.items()},
-        **{k: model.get(k, own) for k, own in MODEL.items()},
-        **{k: config.get(k) or own for k, own in SPLITTERS.items()},
+        **{k: (fast.get(k) or {}).get("type", default) for k, default in STEPS.items()},
+        **{k: model.get(k, default) for k, default in MODEL.items()},
+        **{k: config.get(k) or default for k, default in SPLITTERS.items()},
         "post_processor": _read_frame(fast),
     }
     wrong = {name: value for name, value in found.items() if value != known[name]}

@@ -58,7 +58,7 @@ def write(
     labels=None,
     head_options=None,
     architecture=None,
-    others=None,
+    extra_documents=None,
 ):
     """Writes a directory that another library loads.
 
@@ -76,7 +76,7 @@ def write(
         head_options: dict, see `Converted.head_options`; by default those of the
             encoder.
         architecture: str, the class of Hugging Face, by default that for the heads.
-        others: dict of file name to more JSON files.
+        extra_documents: dict of file name to more JSON files.
 
     Raises:
         FileExistsError: if the directory is not empty.
@@ -93,7 +93,7 @@ def write(
     documents = WRITERS[layout](config, heads, fields, tokenizer, labels, num_classes)
     if architecture and "architectures" in documents["config.json"]:
         documents["config.json"]["architectures"] = [architecture]
-    documents |= others or {}
+    documents |= extra_documents or {}
     rows = LAYOUTS[layout].written(config, heads)
     arrays = _weight_files(layout, revert(weights, rows, config.num_heads))
     write_directory(directory, documents, arrays)

@@ -96,22 +96,22 @@ def read(directory, file=None):
     where = f"`{path}`"
     arrays = common_names(open_state_dict(path), where)
     words, vectors = _read_words(directory)
-    lstm, own = arrays.get("weight_hh_l0"), arrays.get("weight_ih_l0")
+    lstm, inputs = arrays.get("weight_hh_l0"), arrays.get("weight_ih_l0")
     numbers = {re.search(r"_l(\d+)", name).group(1) for name in arrays}
-    if lstm is None or own is None or lstm.ndim != 2 or own.ndim != 2:
+    if lstm is None or inputs is None or lstm.ndim != 2 or inputs.ndim != 2:
         raise ValueError(
             f"{where} must hold a bidirectional LSTM of PyTorch. Received: "
             f"{sorted(arrays)[:6]}."
         )
     fields = {
         "vocabulary_size": CoVeConfig.num_zero + len(words),
-        "embedding_dim": own.shape[1],
+        "embedding_dim": inputs.shape[1],
         "lstm_dim": lstm.shape[1],
         "num_layers": len(numbers),
     }
-    if vectors.shape[1] != own.shape[1]:
+    if vectors.shape[1] != inputs.shape[1]:
         raise ValueError(
-            f"{where} reads vectors of width {own.shape[1]}. Received: vectors of "
+            f"{where} reads vectors of width {inputs.shape[1]}. Received: vectors of "
             f"width {vectors.shape[1]} in `{directory}`. Give those of GloVe 840B."
         )
     config = make_config(CoVeConfig, fields, where)

@@ -85,8 +85,8 @@ def _adds_start(preprocessor):
 
     `GPT2CausalLM` makes one with its defaults if there is none, or another one.
     """
-    own = preprocessor.get("class_name") == "GPT2CausalLMPreprocessor"
-    values = _object(preprocessor.get("config")) if own else {}
+    expected_class = preprocessor.get("class_name") == "GPT2CausalLMPreprocessor"
+    values = _object(preprocessor.get("config")) if expected_class else {}
     return bool(values.get("add_start_token", True))
 
 

@@ -94,11 +94,11 @@ def read_hugging_face(path):
 
 def find_heads(values, arrays, path):
     """The heads of a model of Hugging Face, a tuple: "lm_head" or none."""
-    others = [name for name in arrays if name.split(".")[0] in HEADS]
-    if others:
+    heads = [name for name in arrays if name.split(".")[0] in HEADS]
+    if heads:
         raise ValueError(
             f"A GPT of Hugging Face must be a backbone or a language model. Received: "
-            f"{', '.join(others)} of the head of {values.get('architectures')} beside "
+            f"{', '.join(heads)} of the head of {values.get('architectures')} beside "
             f"`{path}`. Save it without the head, with "
             "`model.transformer.save_pretrained`, and train a new one."
         )

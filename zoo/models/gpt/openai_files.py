@@ -113,8 +113,8 @@ def _read_shapes(path):
                 f"{shape!r:.80}."
             )
     tables = [len(shape) for shape in shapes[: len(FIRST)]] == [2, 2]
-    blocks, rest = divmod(len(shapes) - len(FIRST), len(BLOCK))
-    if not tables or blocks < 1 or rest:
+    blocks, remainder = divmod(len(shapes) - len(FIRST), len(BLOCK))
+    if not tables or blocks < 1 or remainder:
         raise ValueError(
             f"`{path}` must have the shapes of two tables, then {len(BLOCK)} shapes "
             f"for each block. Received: {len(shapes)} shapes, which begin with "

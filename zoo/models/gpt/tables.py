@@ -67,8 +67,8 @@ def table(layout, config):
         modules = HUGGING_FACE if config.norm_first else HUGGING_FACE_GPT1
         # A model without a head has no prefix. Torch's own files repeat tied arrays.
         modules = _prefixed(modules, "transformer.", "")
-        tokens, *others = module_rows(modules, TORCH_LEAVES, operations=operations)
-        rows = [Row(tokens.target, (*tokens.sources, LM_HEAD)), *others]
+        tokens, *rows = module_rows(modules, TORCH_LEAVES, operations=operations)
+        rows = [Row(tokens.target, (*tokens.sources, LM_HEAD)), *rows]
     elif layout == "keras_nlp":
         # The root of Keras 2 has another name.
         modules = _prefixed(KERAS_NLP, "layers/", "_layer_checkpoint_dependencies/")

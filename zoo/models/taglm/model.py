@@ -301,11 +301,11 @@ class TagLM(Backbone):
                 places = inputs[f"{name}_word_positions"]
                 found[name] = FirstPieces(dtype=part.dtype_policy.name)(hidden, places)
                 continue
-            own = {
+            part_inputs = {
                 key: inputs[key if key == "padding_mask" else f"{name}_{key}"]
                 for key in part.make_inputs(part.config)
             }
-            found[name] = model(own)["layer_outputs"]
+            found[name] = model(part_inputs)["layer_outputs"]
         return found
 
     @property

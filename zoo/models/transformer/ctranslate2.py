@@ -86,13 +86,13 @@ def read(directory):
     if shared:
         arrays.pop(TABLES[1])
     sizes = [len(arrays[name]) for name in (TABLES[0], TABLES[2])]
-    others = {"options": {"generation": dict(GENERATION)}}
+    extras = {"options": {"generation": dict(GENERATION)}}
     tokenizer = read_token_lists(directory, sizes, values)
     if tokenizer:
         values["pad_id"] = tokenizer["tokens"].index(tokenizer["pad"])
-        others["tokenizer"] = tokenizer
+        extras["tokenizer"] = tokenizer
     config = _config(arrays, options, shared, values, f"`{directory}`")
-    return config, arrays, others
+    return config, arrays, extras
 
 
 def _name_table(arrays, directory):

@@ -75,9 +75,9 @@ def read(directory, languages=None):
     _check_options(options, arrays, path)
     config = _read_config(options, arrays, path)
     _prepare(arrays, config, options, path)
-    others = {"options": _task_options(options)}
+    extras = {"options": _task_options(options)}
     tokenizer = read_tokenizer(directory, options, config, languages)
-    return config, arrays, others | ({"tokenizer": tokenizer} if tokenizer else {})
+    return config, arrays, extras | ({"tokenizer": tokenizer} if tokenizer else {})
 
 
 def _find_checkpoint(directory):

@@ -96,11 +96,11 @@ def read(directory):
     generation = read_generation(
         directory, end, config.max_sequence_length, {"forced_eos_token_id": 0}
     )
-    others = {
+    extras = {
         "tokenizer": tokenizer,
         "options": {"generation": {**RULE, **generation}},
     }
-    return config, arrays, others
+    return config, arrays, extras
 
 
 def read_config(values, path):

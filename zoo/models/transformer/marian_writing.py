@@ -105,11 +105,11 @@ def generation(options, config):
     rule = search.pop("penalty", "hugging_face")
     search.pop("extra_tokens", None)  # there is no such limit
     longest = options.get("sequence_length") or config.max_sequence_length
-    values, others = write_generation(search, longest)
-    if others or (rule != "hugging_face" and search.get("num_beams", 1) > 1):
+    values, missing = write_generation(search, longest)
+    if missing or (rule != "hugging_face" and search.get("num_beams", 1) > 1):
         raise ValueError(
             'The rule of Hugging Face is penalty="hugging_face", and it does not have '
-            f"all options. Received: penalty={rule!r} and {others}. Give such options "
+            f"all options. Received: penalty={rule!r} and {missing}. Give such options "
             "to `translate` when you call it."
         )
     return values

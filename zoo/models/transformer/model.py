@@ -98,8 +98,8 @@ class Transformer(Backbone):
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
         """A head that predicts tokens of the target, (B, T, D) to (B, T, V)."""
         config = self.config
-        own = config.target_vocabulary_size is not None
-        table = "target_token_embedding" if own else "token_embedding"
+        separate = config.target_vocabulary_size is not None
+        table = "target_token_embedding" if separate else "token_embedding"
         return TokenLogits(
             config.target_size,
             self.named_layers[table] if config.tied_output else None,
@@ -185,8 +185,8 @@ class Transformer(Backbone):
     @staticmethod
     def _embed(config, layers, side, ids, places=None):
         """Vectors of tokens (B, L, D), at the positions `places` (B, L)."""
-        own = side == "decoder" and config.target_vocabulary_size
-        x = layers["target_token_embedding" if own else "token_embedding"](ids)
+        separate = side == "decoder" and config.target_vocabulary_size
+        x = layers["target_token_embedding" if separate else "token_embedding"](ids)
         if config.scale_embeddings:
             x = x * config.hidden_dim**0.5
         if config.zero_padding:

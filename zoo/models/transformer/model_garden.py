@@ -84,8 +84,8 @@ def read(directory):
     }
     config = make_config(TransformerConfig, fields, f"`{path}`", DROPOUTS)
     options = {"smoothing_kind": "uniform", "generation": dict(GNMT)}
-    others = {"tokenizer": find_subwords(directory, [size]), "options": options}
-    return config, arrays, others
+    extras = {"tokenizer": find_subwords(directory, [size]), "options": options}
+    return config, arrays, extras
 
 
 def _block(side, number):

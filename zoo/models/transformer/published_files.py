@@ -33,8 +33,8 @@ def object_arrays(checkpoint):
 def count_blocks(names, form):
     """How many blocks a side has, whose names begin with `form`; its `{i}` counts."""
     begin, _, end = form.partition("{i}")
-    rests = [n.removeprefix(begin) for n in names if n.startswith(begin)]
-    numbers, count = {rest.partition(end)[0] for rest in rests}, 0
+    suffixes = [n.removeprefix(begin) for n in names if n.startswith(begin)]
+    numbers, count = {suffix.partition(end)[0] for suffix in suffixes}, 0
     while str(count) in numbers:
         count += 1
     return count

@@ -22,7 +22,7 @@ class Naming:
         outer: dict of our module outside the blocks, without the side, to its name.
         leaves: dict of the arrays of a module, see `zoo.checkpoint.module_rows`.
         transposed, heads: bool, see there.
-        others: dict of our path to the name of another array, or to a tuple of the
+        single_rows: dict of our path to the name of another array, or to a tuple of the
             name, or of several, and an operation of `zoo.checkpoint.Row`.
     """
 
@@ -32,12 +32,12 @@ class Naming:
     leaves: dict
     transposed: bool = False
     heads: bool = False
-    others: dict = dataclasses.field(default_factory=dict)
+    single_rows: dict = dataclasses.field(default_factory=dict)
 
     def rows(self, config, expected):
         """The rows of a model for the paths in `expected`, list of `Row`."""
         rows = []
-        for path, source in self.others.items():
+        for path, source in self.single_rows.items():
             source = source if isinstance(source, tuple) else (source,)
             rows.append(Row(path, *source))
         for side in SIDES:
@@ -87,7 +87,7 @@ NAMINGS = {
         outer={"layer_norm": "model.{side}.layer_norm"},
         leaves=TORCH_LEAVES,
         transposed=True,
-        others={
+        single_rows={
             "token_embedding/embeddings": "model.shared.weight",
             "target_token_embedding/embeddings": "model.decoder.embed_tokens.weight",
             "token_logits/kernel": ("lm_head.weight", "transpose"),
@@ -104,7 +104,7 @@ NAMINGS = {
         },
         leaves=TORCH_LEAVES,
         transposed=True,
-        others={
+        single_rows={
             "token_embedding/embeddings": "encoder.embed_tokens.weight",
             "target_token_embedding/embeddings": "decoder.embed_tokens.weight",
             "token_logits/kernel": ("decoder.output_projection.weight", "transpose"),
@@ -128,7 +128,7 @@ NAMINGS = {
             )
         },
         leaves={"kernel": "/kernel", "bias": "/bias", "gamma": "scale", "beta": "bias"},
-        others={
+        single_rows={
             "token_embedding/embeddings": (("shared", "input_emb"),),
             "target_token_embedding/embeddings": "target_emb",
             "target_space_embedding/embeddings": "target_space",
@@ -157,7 +157,7 @@ NAMINGS = {
         outer={"layer_norm": "{side}_layer/output_normalization"},
         leaves=KERAS,
         heads=True,
-        others={"token_embedding/embeddings": "embedding_lookup/embeddings"},
+        single_rows={"token_embedding/embeddings": "embedding_lookup/embeddings"},
     ),
     "opennmt_tf": Naming(
         block="{side}/layers/{i}/",
@@ -173,7 +173,7 @@ NAMINGS = {
         ),
         outer={"layer_norm": "{side}/layer_norm"},
         leaves=KERAS,
-        others={
+        single_rows={
             "token_embedding/embeddings": (
                 "examples_inputter/features_inputter/embedding"
             ),
@@ -198,7 +198,7 @@ NAMINGS = {
             "embeddings_layer_norm": "{side}_emb_ln_{}",
         },
         leaves={"kernel": "W", "bias": "b", "gamma": "scale", "beta": "bias"},
-        others={
+        single_rows={
             "token_embedding/embeddings": (("Wemb", "encoder_Wemb"),),
             "target_token_embedding/embeddings": "decoder_Wemb",
             "token_logits/kernel": "decoder_ff_logit_out_W",
@@ -224,7 +224,7 @@ NAMINGS = {
         },
         leaves={**KERAS, "kernel": "/weight"},
         transposed=True,
-        others={
+        single_rows={
             "token_embedding/embeddings": "encoder/embeddings/weight",
             "target_token_embedding/embeddings": "decoder/embeddings/weight",
             "token_logits/kernel": ("decoder/projection/weight", "transpose"),

@@ -68,13 +68,13 @@ def read(directory, layout=None, languages=None):
     wanted = f"A Transformer is a directory of a layout of {', '.join(READERS)}"
     check_layout(LAYOUTS, layout, directory, wanted)
     options = {} if languages is None else {"languages": languages}
-    config, arrays, others = READERS[layout].read(directory, **options)
+    config, arrays, extras = READERS[layout].read(directory, **options)
     expected = shapes(config)
     stored = sum(array.size for array in arrays.values())
     check_size(expected, f"`{directory}`", stored)
     rows = NAMINGS[layout].rows(config, expected)
     weights = convert(arrays, rows, expected, num_heads=config.num_heads)
-    return Converted(layout, config, weights, heads=("token_logits",), **others)
+    return Converted(layout, config, weights, heads=("token_logits",), **extras)
 
 
 LAYOUTS = tuple(

@@ -24,11 +24,11 @@ def write_contents(directory, contents):
             f"fastai 2 has no QRNN. Received: cell={config.cell!r}. Save the preset in "
             'layout "zoo".'
         )
-    others = sorted({*contents.heads} - {"lm_head"})
-    if others:
+    heads = sorted({*contents.heads} - {"lm_head"})
+    if heads:
         raise ValueError(
             "The layout of fastai holds a language model or an encoder. Received: a "
-            f"model with {', '.join(others)}. Pass `heads=()` to write its encoder."
+            f"model with {', '.join(heads)}. Pass `heads=()` to write its encoder."
         )
     if tokenizer and "version" not in tokenizer:
         raise ValueError(

@@ -80,7 +80,7 @@ class UpdateCurves(keras.callbacks.Callback):
     def __init__(self, per_epoch, epochs):
         super().__init__()
         self.per_epoch = per_epoch
-        self.every = -(-per_epoch * epochs // POINTS)
+        self.interval = -(-per_epoch * epochs // POINTS)
         self.curves = {"update": [], "loss": [], "learning_rate": []}
         self.before = (0.0, 0.0)
         self.epoch = 0
@@ -92,7 +92,7 @@ class UpdateCurves(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         """Adds to the curves."""
         number = batch + 1
-        if number % self.every and number != self.per_epoch:
+        if number % self.interval and number != self.per_epoch:
             return
         # On JAX, the variables have no values between two updates unless asked for.
         getattr(self.model, "jax_state_sync", lambda: None)()

@@ -64,10 +64,12 @@ def assess_model(model, rows, baselines, seed):
     }
     found = {
         "scores": {
-            name: one.scores(seed) for name, one in {"model": assessed, **plain}.items()
+            name: assessment.scores(seed)
+            for name, assessment in {"model": assessed, **plain}.items()
         },
         "differences": {
-            name: assessed.differences(one, seed) for name, one in plain.items()
+            name: assessed.differences(assessment, seed)
+            for name, assessment in plain.items()
         },
         "tables": {
             title: [_without_scores(row) for row in table]

@@ -97,13 +97,13 @@ def _labels_and_ends(trees):
     return [label for label, _ in found], [ends for _, ends in found]
 
 
-def _most_frequent_phrases(texts, trees, others, other_trees):
+def _most_frequent_phrases(texts, trees, new_texts, new_trees):
     """The most frequent label of phrases with the same first and last word.
 
     Without such phrases, it is that of those with the same first word, or of all.
     """
     labels, known = _labels_and_ends(trees)
-    _, asked = _labels_and_ends(other_trees)
+    _, asked = _labels_and_ends(new_trees)
     (whole,) = most_frequent_tags([known], [labels], [asked])
     known_first, asked_first = [[first for first, _ in e] for e in (known, asked)]
     (part,) = most_frequent_tags([known_first], [labels], [asked_first])
@@ -114,11 +114,11 @@ def _most_frequent_phrases(texts, trees, others, other_trees):
 EXAMPLES = {
     TokenClassifier: Examples(
         words_and_tags,
-        lambda x, y, others, _: _flat(most_frequent_tags(_words(x), y, _words(others))),
+        lambda x, y, texts, _: _flat(most_frequent_tags(_words(x), y, _words(texts))),
         sparse=True,
     ),
     TextClassifier: Examples(
-        texts_and_labels, lambda x, y, others, _: tfidf_label(x, y, others)
+        texts_and_labels, lambda x, y, texts, _: tfidf_label(x, y, texts)
     ),
     Parser: Examples(phrases_and_labels, _most_frequent_phrases),
 }

@@ -131,7 +131,7 @@ def _probe(train, test, labels, metric, seed):
     for vectors in (train[0], test[0]):
         vectors -= mean
         vectors /= deviation
-    x, others = train[0], test[0]
+    x, test_vectors = train[0], test[0]
     numbers = {label: number for number, label in enumerate(labels)}
     y = np.array([numbers[label] for label in train[1]])
     names, truth = np.array(labels), np.array(test[1])
@@ -144,7 +144,7 @@ def _probe(train, test, labels, metric, seed):
         shape = batches.element_spec[0].shape[1:]
         model = _classifier(shape, len(labels), weighted, len(batches), seed)
         model.fit(batches, shuffle=False, verbose=0)
-        found = model.predict(others[:, part], batch_size=1024, verbose=0)
+        found = model.predict(test_vectors[:, part], batch_size=1024, verbose=0)
         return model, score(truth, names[found.argmax(axis=1)], metric)
 
     layers = [fit(layer)[1] for layer in range(x.shape[1])]

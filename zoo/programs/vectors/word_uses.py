@@ -70,10 +70,10 @@ class WordUses:
         """
         count = check_number("neighbours", count)
         similar = self.directions @ self.directions[number]
-        others = [
+        candidates = [
             i for i, s in enumerate(self.sentences) if s != self.sentences[number]
         ]
-        best = sorted(others, key=lambda other: -similar[other])[:count]
+        best = sorted(candidates, key=lambda use: -similar[use])[:count]
         return [
             {"use": i, "similarity": float(similar[i]), "text": self.excerpt(i)}
             for i in best

@@ -124,8 +124,8 @@ def _learn(training, pairs, size, echo):
         drawn = pairs.words(step)
         chunks = max(-(-len(drawn[0]) // chunk_size(training.window)), 1)
         places = draw.random((chunks, SHARED)) * chances[-1]
-        others = np.searchsorted(chances, places, side="right")
-        found = gradients(*tables, drawn, others, training.window, training.negatives)
+        noise = np.searchsorted(chances, places, side="right")
+        found = gradients(*tables, drawn, noise, training.window, training.negatives)
         rate = training.learning_rate * (1 - step / total)
         for table, square, rows in zip(tables, squares, found, strict=True):
             descend(table, square, *sum_rows(*rows), rate)
@@ -157,7 +157,7 @@ def encode_corpus(texts, tokenizer):
     return np.concatenate(ids), np.cumsum(np.concatenate(sizes))
 
 
-def gradients(centres, contexts, drawn, others, window, negatives):
+def gradients(centres, contexts, drawn, noise, window, negatives):
     """Gradients of the loss, summed over the pairs of a step.
 
     The words of a step are split into N chunks of C = `chunk_size(window)` words. A
@@ -168,7 +168,7 @@ def gradients(centres, contexts, drawn, others, window, negatives):
         centres, contexts: float32 (V, D), the vectors u and v.
         drawn: three int (M,), the words, their sentences and their windows, as
             `SkipGrams.words` returns them; M is at most N C.
-        others: int (N, K), the negatives of every chunk.
+        noise: int (N, K), the negatives of every chunk.
         window: int, W, the largest window.
         negatives: int, the number of negatives that a pair is weighted to.
 
@@ -176,29 +176,29 @@ def gradients(centres, contexts, drawn, others, window, negatives):
         for each table, ids, int (R,), in which ids may repeat, and rows, float32
         (R, D).
     """
-    number, width = len(others), centres.shape[1]
+    number, width = len(noise), centres.shape[1]
     chunk = chunk_size(window)
     near = np.pad(drawn[0], (window, number * chunk - len(drawn[0]) + window))
     inside = near[window : window + number * chunk]
     u = centres[inside].reshape(number, chunk, width)
     v = _sliding(contexts[near], chunk, window).transpose(0, 2, 1)
-    n = contexts[others]
+    n = contexts[noise]
     pairs = _near_pairs(drawn[1], drawn[2], number, window)
-    weights = pairs.sum(-1, dtype=np.float32) * np.float32(negatives / others.shape[1])
+    weights = pairs.sum(-1, dtype=np.float32) * np.float32(negatives / noise.shape[1])
     # Derivatives of the loss by the products x: s(x) - 1 for pairs, s(x) for negatives.
     slopes = (0.5 * np.tanh(0.5 * (u @ v.transpose(0, 2, 1))) - 0.5) * pairs
-    others_slopes = 0.5 * np.tanh(0.5 * (u @ n.transpose(0, 2, 1))) + 0.5
-    others_slopes *= weights[:, :, None]
-    for_u = slopes @ v + others_slopes @ n
+    noise_slopes = 0.5 * np.tanh(0.5 * (u @ n.transpose(0, 2, 1))) + 0.5
+    noise_slopes *= weights[:, :, None]
+    for_u = slopes @ v + noise_slopes @ n
     for_v = slopes.transpose(0, 2, 1) @ u
-    for_n = others_slopes.transpose(0, 2, 1) @ u
+    for_n = noise_slopes.transpose(0, 2, 1) @ u
     # The last 2 W columns of a chunk are the first 2 W columns of the next chunk.
     joined = np.zeros((number + 1, chunk, width), np.float32)
     joined[:number] += for_v[:, :chunk]
     joined[1:, : 2 * window] += for_v[:, chunk:]
     for_v = joined.reshape(-1, width)[: len(near)]
     return (inside, for_u.reshape(-1, width)), (
-        np.concatenate([near, others.ravel()]),
+        np.concatenate([near, noise.ravel()]),
         np.concatenate([for_v, for_n.reshape(-1, width)]),
     )
 
@@ -209,10 +209,10 @@ def _near_pairs(sentences, windows, number, window):
     after = number * chunk - len(sentences)
     sentences = np.pad(sentences, (window, after + window), constant_values=-1)
     seen = _sliding(sentences, chunk, window)
-    own = seen[:, window : window + chunk, None]
+    centre_sentences = seen[:, window : window + chunk, None]
     distances = abs(np.arange(chunk + 2 * window) - window - np.arange(chunk)[:, None])
     near = distances <= np.pad(windows, (0, after)).reshape(number, chunk, 1)
-    return near & (distances > 0) & (seen[:, None] == own)
+    return near & (distances > 0) & (seen[:, None] == centre_sentences)
 
 
 def _sliding(array, chunk, window):

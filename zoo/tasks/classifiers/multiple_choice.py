@@ -81,10 +81,10 @@ class MultipleChoice(Task):
         check_options(locals())
         arguments, given = split_head_options({"head": head, **kwargs})
 
-        def default_name(others):
+        def default_name(options):
             """That of the family, if it ranks texts and there is no pooling."""
             kind = family_head(backbone)
-            return kind.name if kind.ranks and "pooling" not in others else "linear"
+            return kind.name if kind.ranks and "pooling" not in options else "linear"
 
         head = find_head(given, default_name).resolve(backbone, self.task_name)
         if not head.ranks:

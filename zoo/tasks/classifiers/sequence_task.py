@@ -55,9 +55,9 @@ class SequenceTask(Task):
         arguments, given = split_head_options(arguments)
         pair = arguments.get("pair", False)
 
-        def default_name(others):
+        def default_name(options):
             """That of the family; "linear" with a pooling, or to compare two texts."""
-            kind, pooling = family_head(backbone), others.get("pooling")
+            kind, pooling = family_head(backbone), options.get("pooling")
             if pooling is None and kind.joins:
                 pooling = default_pooling(backbone, self.task_name, pair) == "compare"
             return "linear" if pooling else kind.name

@@ -6,10 +6,10 @@ from zoo.tasks.inputs.text_input import join_words
 from zoo.text import find_leaves, phrase_spans, read_tree, read_trees, write_tree
 
 
-def _right_branching(sentences, trees, others):
+def _right_branching(sentences, trees, new_texts):
     """`right_branching_trees` on sentences and trees as `TreeFiles.read` gives them."""
     trees = [read_tree(text, clean=True) for text in trees]
-    found = right_branching_trees(trees, [text.split() for text in others])
+    found = right_branching_trees(trees, [text.split() for text in new_texts])
     return list(map(write_tree, found))
 
 

@@ -101,9 +101,9 @@ class TensorFlowSteps(ModelHooks):
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced anew if other variables are trainable."""
-        own, present = model_strategy(self), tf.distribute.get_strategy()
-        if tf.distribute.has_strategy() and present is not own:
-            raise ValueError(scope_error("The model", own, present))
+        original, present = model_strategy(self), tf.distribute.get_strategy()
+        if tf.distribute.has_strategy() and present is not original:
+            raise ValueError(scope_error("The model", original, present))
         separate_collectives(self.distribute_strategy)
         follow_trainable(self)
         state = traced_state(self)
@@ -253,13 +253,13 @@ def check_scope(strategy, what, variables):
     """Raises ValueError unless all variables were made in a strategy's scope."""
     for variable in variables:
         if not strategy.extended.variable_created_in_scope(variable.value):
-            other = getattr(variable.value, "distribute_strategy", None)
-            raise ValueError(scope_error(what, other, strategy))
+            original = getattr(variable.value, "distribute_strategy", None)
+            raise ValueError(scope_error(what, original, strategy))
 
 
-def scope_error(what, own, present):
+def scope_error(what, original, present):
     """The message about something that was made in another scope."""
-    names = [type(s).__name__ if s else "no strategy" for s in (own, present)]
+    names = [type(s).__name__ if s else "no strategy" for s in (original, present)]
     if names[0] == names[1]:
         names[0] = f"another {names[0]}"
     return (

@@ -120,8 +120,9 @@ def encode_texts(backbone, inputs, head_dim, dropout, options):
     ]
     lstms, found = make_lstms(head_dim, "text", options), []
     for prefix in COLUMN_PREFIXES:
-        if own := features_of(inputs, prefix):
-            x, mask = backbone(own)["sequence_output"], own["padding_mask"]
+        column = features_of(inputs, prefix)
+        if column:
+            x, mask = backbone(column)["sequence_output"], column["padding_mask"]
             for layer in layers:
                 x = layer(x)
             found.append((run_lstms(lstms, x, mask), mask))

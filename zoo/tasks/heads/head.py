@@ -155,8 +155,8 @@ def head_option_names():
 def split_head_options(options):
     """The options of a task without those of heads, and those of heads; two dicts."""
     names = head_option_names()
-    others = {name: value for name, value in options.items() if name not in names}
-    return others, {n: value for n, value in options.items() if n in names}
+    task_options = {name: value for name, value in options.items() if name not in names}
+    return task_options, {n: value for n, value in options.items() if n in names}
 
 
 def find_head(options, default):

@@ -193,7 +193,7 @@ def _dataset_of_columns(task, dataset):
     spec = spec[0] if isinstance(spec, tuple) else spec
     if not isinstance(spec, dict):
         return dataset
-    return dataset.map(lambda x, *others: (choose_columns(task, x), *others))
+    return dataset.map(lambda x, *targets: (choose_columns(task, x), *targets))
 
 
 def check_preprocessor(task):

@@ -153,8 +153,8 @@ def no_outputs(task, num_columns):
 
     Some operations of Keras, such as `max`, take no batch without rows.
     """
-    one = task.preprocessor((tf.constant([""]),) * num_columns)
-    outputs = task(one, training=False)
+    row = task.preprocessor((tf.constant([""]),) * num_columns)
+    outputs = task(row, training=False)
     return keras.tree.map_structure(lambda x: np.asarray(x)[:0], outputs)
 
 

@@ -58,13 +58,13 @@ def text_stream(task, x, targets=None, run=None):
     stream = _Stream(x, targets or (), run and run.permutation)
     size = run and run.batch_size or ROWS_IN_BATCH
     if not all(map(_is_text, stream.firsts)):
-        one = stream.columns[0]
-        return (batch for batch in one) if isinstance(one, Replay) else x
+        column = stream.columns[0]
+        return (batch for batch in column) if isinstance(column, Replay) else x
 
     def read():
-        for texts, *others in stream.batches(size):
-            columns, others = task.text_columns(texts), map(plain_column, others)
-            found = [] if targets is None else read_targets(task, columns, *others)
+        for texts, *values in stream.batches(size):
+            columns, values = task.text_columns(texts), map(plain_column, values)
+            found = [] if targets is None else read_targets(task, columns, *values)
             yield columns[0] if len(columns) == 1 else tuple(columns), *found
 
     spec = tf.nest.map_structure(
@@ -144,8 +144,8 @@ class _Stream:
         if not self.of_rows:
             yield from items
         while self.of_rows and (rows := list(itertools.islice(items, size))):
-            texts, *others = zip(*rows, strict=True)
-            yield _joined(texts), *map(list, others)
+            texts, *target_columns = zip(*rows, strict=True)
+            yield _joined(texts), *map(list, target_columns)
 
     def _items(self):
         """Yields tuples of texts, targets and weights, of a row or a batch."""
@@ -158,8 +158,8 @@ class _Stream:
                 )
             count = len(self.columns)
             texts = parts[0] if self.single else parts[:count]
-            own = self.single and isinstance(texts, tuple)
-            yield texts if own else (texts, *parts[count:])
+            complete = self.single and isinstance(texts, tuple)
+            yield texts if complete else (texts, *parts[count:])
 
     def _in_order(self, column):
         """An iterator of the items; those of a `PyDataset` may have another order."""

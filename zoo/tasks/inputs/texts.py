@@ -111,12 +111,12 @@ class Texts:
         size = -(-len(self.columns[0]) // rows) if known else 1
         stream = make(self, dataclasses.replace(plan, epochs=run.passes(size)))
         # A callback may restore a model, and with it the epoch to begin with.
-        rest = run.number.dataset().flat_map(
+        remaining_epochs = run.number.dataset().flat_map(
             lambda epoch: stream.skip(
                 run.earlier.read() % size + epoch * run.steps_per_epoch
             )
         )
-        return {"x": rest.with_options(untuned())}
+        return {"x": remaining_epochs.with_options(untuned())}
 
     def evaluation(self, batch_size, steps):
         """The arguments of Keras' `evaluate`, by name.

@@ -103,9 +103,9 @@ def _known(size):
 def part_of(x, place, size):
     """So many positions of x (B, L, ...), from a place on."""
     shape = ops.shape(x)
-    others = shape[2:]
-    start = ops.stack([ops.cast(n, "int32") for n in (0, place, *[0] * len(others))])
-    return ops.slice(x, start, (shape[0], size, *others))
+    inner = shape[2:]
+    start = ops.stack([ops.cast(n, "int32") for n in (0, place, *[0] * len(inner))])
+    return ops.slice(x, start, (shape[0], size, *inner))
 
 
 def _align_ends(inputs):

@@ -62,20 +62,20 @@ class SmoothedCrossentropy(keras.losses.Loss):
         """The loss of each token, (...)."""
         logits = ops.cast(y_pred, "float32")
         count = logits.shape[-1]
-        right, other, fewer = probabilities(self.smoothing, count, self.kind)
+        right, wrong, fewer = probabilities(self.smoothing, count, self.kind)
         y_true = ops.cast(y_true, "int32")
         # sum of q * -log p over all classes, without V numbers for each token
         norm = ops.logsumexp(logits, axis=-1)
-        loss = (right - other) * (norm - label_logits(logits, y_true))
-        if other:
-            every = count * norm - ops.sum(logits, axis=-1)
+        loss = (right - wrong) * (norm - label_logits(logits, y_true))
+        if wrong:
+            total = count * norm - ops.sum(logits, axis=-1)
             if fewer:
-                every = every - (norm - logits[..., 0])
-            loss = loss + other * every
+                total = total - (norm - logits[..., 0])
+            loss = loss + wrong * total
         if self.kind in ("paper", "annotated"):
             loss = loss + right * math.log(right)
-            if other:
-                loss = loss + (count - 1 - fewer) * other * math.log(other)
+            if wrong:
+                loss = loss + (count - 1 - fewer) * wrong * math.log(wrong)
         return loss
 
     def get_config(self):
@@ -128,5 +128,5 @@ def probabilities(smoothing, count, kind):
         share = smoothing / count
         return 1 - smoothing + share, share, 0
     fewer = int(kind == "annotated")
-    others = count - 1 - fewer
-    return 1 - smoothing, smoothing / others if others else 0.0, fewer
+    wrong_classes = count - 1 - fewer
+    return 1 - smoothing, smoothing / wrong_classes if wrong_classes else 0.0, fewer

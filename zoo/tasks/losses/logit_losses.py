@@ -214,8 +214,8 @@ def _check(argument, task, given, function, options):
     elif kind == "numbers":
         classes = name.startswith(("categorical", "sparse", "top_k"))
         binary = name.startswith("binary") and said
-        one = name == "cosine_similarity" and task.output_shape[-1] == 1
-        wrong = classes or one or name in PROBABILITY_LOSSES
+        single = name == "cosine_similarity" and task.output_shape[-1] == 1
+        wrong = classes or single or name in PROBABILITY_LOSSES
         wrong |= _from_logits(function) and not binary
     else:
         wrong = True

@@ -68,8 +68,8 @@ def _losses(head, vectors, following, weight):
 
     def add(number, total):
         parts = (part_of(x, number * POSITIONS, POSITIONS) for x in given)
-        own, next_ids, part_weight = parts
-        losses = token_losses(head(own), next_ids) * part_weight
+        hidden, next_ids, part_weight = parts
+        losses = token_losses(head(hidden), next_ids) * part_weight
         return number + 1, total + ops.sum(losses, axis=1)
 
     given = vectors, following, weight

@@ -101,16 +101,18 @@ def _of_one_rank(y_true, y_pred):
     return y_true, y_pred
 
 
-def named_metrics(metrics, own):
+def named_metrics(metrics, task_metrics):
     """The metrics of `compile`, with a task's own ones instead of their names.
 
     Keras' accuracy is a mean over rows, so it depends on the padding of a batch.
 
     Args:
         metrics: as of `compile`.
-        own: list of `keras.metrics.Metric`; or a dict of them, which have no names.
+        task_metrics: list of `keras.metrics.Metric`, or a dict of nameless ones.
     """
-    known = {metric.name: metric for metric in own} if isinstance(own, list) else {}
+    known = {}
+    if isinstance(task_metrics, list):
+        known = {metric.name: metric for metric in task_metrics}
     names = {"acc": "accuracy"}
 
     def chosen(metric):

@@ -47,8 +47,8 @@ def token_places(rows, windows, contexts, places):
 
     whole, count = tf.gather(places[:, 0] >= 0, owner), tf.size(owner)
     for edge, values in ((first, begins), (last, ends)):
-        own = edge(values, row, count)
-        whole &= own == tf.gather(edge(values, question, tf.size(windows)), owner)
+        place = edge(values, row, count)
+        whole &= place == tf.gather(edge(values, question, tf.size(windows)), owner)
     position = tf.ragged.range(rows["begins"].row_lengths()).values
     position = tf.cast(position, tf.int32)
     found = tf.stack([first(position, row, count), last(position, row, count)], axis=1)

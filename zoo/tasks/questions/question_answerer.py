@@ -189,9 +189,9 @@ class QuestionAnswerer(Task):
         """Targets of questions as those of their windows; see `Task`."""
         windows = rows.pop("windows")
         if targets:
-            places, *others = targets
-            others = [ragged_rows.repeat(target, windows) for target in others]
-            targets = [token_places(rows, windows, columns[1], places), *others]
+            places, *weights = targets
+            weights = [ragged_rows.repeat(target, windows) for target in weights]
+            targets = [token_places(rows, windows, columns[1], places), *weights]
         for name in ("begins", "ends", "widest"):
             del rows[name]
         return rows, targets

@@ -72,9 +72,11 @@ def answer_questions(task, columns, batch_size, threshold):
     }
     ends = np.cumsum([0, *windows.numpy()])
     found = []
-    for own in _blocks(tf.strings.length(columns[1]).numpy()):
-        part = {k: v[ends[own.start] : ends[own.stop]] for k, v in spans.items()}
-        answers = answers_of_spans(task, part, windows[own], columns[1][own], threshold)
+    for block in _blocks(tf.strings.length(columns[1]).numpy()):
+        part = {k: v[ends[block.start] : ends[block.stop]] for k, v in spans.items()}
+        answers = answers_of_spans(
+            task, part, windows[block], columns[1][block], threshold
+        )
         found.append({key: as_numpy(value) for key, value in answers.items()})
     return {k: np.concatenate([part[k] for part in found]) for k in found[0]}
 

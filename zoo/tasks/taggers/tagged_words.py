@@ -37,9 +37,9 @@ def spans_of_text(text, words):
     """
     found = []
     for label, first, last in find_spans([word["tag"] for word in words]):
-        own = words[first:last]
-        begin, end = own[0]["begin"], own[-1]["end"]
-        score = sum(word["score"] for word in own) / len(own)
+        span = words[first:last]
+        begin, end = span[0]["begin"], span[-1]["end"]
+        score = sum(word["score"] for word in span) / len(span)
         place = {"text": text[begin:end], "begin": begin, "end": end}
         found.append({**place, "label": label, "score": score})
     return found

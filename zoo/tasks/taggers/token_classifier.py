@@ -190,8 +190,8 @@ class TokenClassifier(Task):
         if not targets:
             return rows, targets
         labels = words.with_values(split_words(targets[0])[0].values)
-        others = [ragged_rows.repeat(target, windows) for target in targets[1:]]
-        return rows, [ragged_rows.join(labels, " "), *others]
+        weights = [ragged_rows.repeat(target, windows) for target in targets[1:]]
+        return rows, [ragged_rows.join(labels, " "), *weights]
 
     def finish(self, x, y=None, weight=None):
         """An example: x, labels int32 (B, W), -1 for padding, and weights."""

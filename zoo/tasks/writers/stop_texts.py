@@ -30,8 +30,8 @@ def stop_finder(tokenizer, options):
         options: `GenerationOptions`; its `stop` is a tuple of str, or the patterns as a
             tensor.
     """
-    some, patterns = _patterns_of(options)
-    if some is False:
+    active, patterns = _patterns_of(options)
+    if active is False:
         return None
 
     def ended(tokens, number):
@@ -42,7 +42,7 @@ def stop_finder(tokenizer, options):
             texts = tokenizer.detokenize(read)
             return tf.strings.regex_full_match(texts, pattern)
 
-        return change_if(some, find, tf.zeros(tf.shape(tokens)[:1], tf.bool))
+        return change_if(active, find, tf.zeros(tf.shape(tokens)[:1], tf.bool))
 
     return ended
 
@@ -56,7 +56,7 @@ def trim_texts(texts, options, done=None):
         done: bool (B,), which texts are at their end. Others lose an end that may
             become a stop text. None if all are.
     """
-    some, patterns = _patterns_of(options)
+    active, patterns = _patterns_of(options)
 
     def trim(texts):
         pattern = _join("(?s)", patterns[0], ".*")
@@ -68,7 +68,7 @@ def trim_texts(texts, options, done=None):
         certain = tf.strings.regex_replace(trimmed, pattern, "", False)
         return tf.where(done, trimmed, certain)
 
-    return change_if(some, trim, texts)
+    return change_if(active, trim, texts)
 
 
 def _patterns_of(options):

@@ -24,8 +24,8 @@ def byte_symbols():
     # Bytes that are printable in Latin-1 stand for themselves. The other ones are the
     # characters from U+0100 on.
     printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    others = iter(range(256, 512))
-    return tuple(chr(b if b in printable else next(others)) for b in range(256))
+    stand_ins = iter(range(256, 512))
+    return tuple(chr(b if b in printable else next(stand_ins)) for b in range(256))
 
 
 class GPT2Tokenizer(Tokenizer):

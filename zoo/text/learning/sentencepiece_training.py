@@ -47,9 +47,9 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
         words.update(line.split())
     runs = collections.Counter()
     for word, count in words.items():
-        first, *others = RUN.findall(word) or [word]
+        first, *later_runs = RUN.findall(word) or [word]
         runs[SPACE + first] += count
-        for run in others:
+        for run in later_runs:
             runs[run] += count
     alphabet = {SPACE} | frequent_characters(runs, character_coverage)
     room = vocabulary_size - len(MARKS) - NUM_BYTES - len(alphabet)

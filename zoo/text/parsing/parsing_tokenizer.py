@@ -89,10 +89,10 @@ class ParsingTokenizer(SentencePieceTokenizer):
     def id_to_token(self, id, target=False):
         """Returns the token of a tree, or the piece or number of a sentence."""
         numbers = NUMBERS if self.linearization == NUMBERED else ()
-        own = self.target_tokens if target else numbers
+        tokens = self.target_tokens if target else numbers
         size = self.target_vocabulary_size if target else self.vocabulary_size
-        place = checked_id(id, size) - size + len(own)
-        return own[place] if place >= 0 else super().id_to_token(id)
+        place = checked_id(id, size) - size + len(tokens)
+        return tokens[place] if place >= 0 else super().id_to_token(id)
 
     def targets(self, texts):
         """Returns the ids of linear trees, tokens separated by spaces; as `__call__`.

@@ -159,10 +159,10 @@ class TreeGrammar:
         number = tf.cumsum(tf.cast(leaf, tf.int32), axis=1, exclusive=True)
         leaf &= number < count[:, None]
         words = tf.pad(_escape(words).to_tensor(), [[0, 0], [0, 1]])
-        own = tf.gather(words, tf.minimum(number, count[:, None]), batch_dims=1)
+        leaf_words = tf.gather(words, tf.minimum(number, count[:, None]), batch_dims=1)
         names = tf.gather(tf.constant(self.names), tokens)
         pieces = tf.where(filled, tf.strings.join([" (", names]), _closing(closed))
-        pieces = tf.where(leaf, _leaf(names, own), pieces)
+        pieces = tf.where(leaf, _leaf(names, leaf_words), pieces)
         places = tf.range(tf.shape(words)[1])[None]
         used = count - state["words"]
         missing = (places >= used[:, None]) & (places < count[:, None])

@@ -45,10 +45,10 @@ def phrase_spans(tree):
     """
     words, spans, size, left = [], [], 0, [(tree, None)]
     while left:
-        node, own = left.pop()
+        node, span = left.pop()
         begin = size + bool(words)
-        if own is not None:  # all words of the phrase have been read
-            own["end"] = size
+        if span is not None:  # all words of the phrase have been read
+            span["end"] = size
         elif is_leaf(node):
             words.append(node[1])
             size = begin + len(node[1])

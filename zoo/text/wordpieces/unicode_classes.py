@@ -79,8 +79,8 @@ def rules(lowercase):
 @functools.cache
 def normalizer(lowercase, stand_ins=()):
     """The model of `FastBertNormalize`, uint8; pairs of stand-ins precede the rules."""
-    own = ((ord(character), text) for character, text in stand_ins)
-    return double_array.normalizer_buffer(itertools.chain(rules(lowercase), own))
+    pairs = ((ord(character), text) for character, text in stand_ins)
+    return double_array.normalizer_buffer(itertools.chain(rules(lowercase), pairs))
 
 
 def character_class(member):

@@ -49,12 +49,14 @@ class TaggerTokenizer(WordSplitter):
             self.words = WordTokenizer(vocabulary, lowercase, digits_to_zero, unknown)
         if max_characters is not None:
             self.characters = CharacterTokenizer(max_characters)
-        self.others = {name: _restored(other) for name, other in (others or {}).items()}
-        for name, other in self.others.items():
-            if not isinstance(other, Tokenizer):
+        self.others = {
+            name: _restored(tokenizer) for name, tokenizer in (others or {}).items()
+        }
+        for name, tokenizer in self.others.items():
+            if not isinstance(tokenizer, Tokenizer):
                 raise TypeError(
                     "`others` must hold tokenizers of words or word pieces. Received: "
-                    f"{type(other).__name__} as {name!r}. Give an instance."
+                    f"{type(tokenizer).__name__} as {name!r}. Give an instance."
                 )
 
     files = {"vocabulary": "vocabulary.txt"}
@@ -72,14 +74,14 @@ class TaggerTokenizer(WordSplitter):
         for tokenizer in (self.words, self.characters):
             if tokenizer:
                 found |= tokenizer.inputs(features)
-        for name, other in self.others.items():
-            if other.tokens_are_words:
-                words = with_markers(other, tokens, mask)
-                own = other.inputs({**features, "tokens": words})
-                own.pop("padding_mask")
+        for name, tokenizer in self.others.items():
+            if tokenizer.tokens_are_words:
+                words = with_markers(tokenizer, tokens, mask)
+                inputs = tokenizer.inputs({**features, "tokens": words})
+                inputs.pop("padding_mask")
             else:
-                own = in_pieces(other, tokens, mask)
-            found |= {f"{name}_{key}": value for key, value in own.items()}
+                inputs = in_pieces(tokenizer, tokens, mask)
+            found |= {f"{name}_{key}": value for key, value in inputs.items()}
         return {**found, "padding_mask": mask}
 
     def get_config(self):
@@ -88,23 +90,26 @@ class TaggerTokenizer(WordSplitter):
         length = self.characters.max_characters if self.characters else None
         config["max_characters"] = length
         if self.others:
-            others = self.others.items()
-            config["others"] = {k: describe_tokenizer(other) for k, other in others}
+            config["others"] = {
+                name: describe_tokenizer(tokenizer)
+                for name, tokenizer in self.others.items()
+            }
         return config
 
     def to_files(self):
         """See `Tokenizer.to_files`; those of a model have its name as a prefix."""
         arguments, contents = super().to_files()
-        for name, other in self.others.items():
-            own, files = other.to_files()
-            arguments["others"][name] = {"class_name": type(other).__name__, **own}
+        for name, tokenizer in self.others.items():
+            description, files = tokenizer.to_files()
+            class_name = type(tokenizer).__name__
+            arguments["others"][name] = {"class_name": class_name, **description}
             contents |= {f"{name}_{file}": content for file, content in files.items()}
         return arguments, contents
 
     @classmethod
     def from_files(cls, arguments, contents):
         """Builds the tokenizer that `to_files` described."""
-        others = {}
+        tokenizers = {}
         for name, description in (arguments.get("others") or {}).items():
             prefix = f"{name}_"
             files = {
@@ -112,8 +117,8 @@ class TaggerTokenizer(WordSplitter):
                 for file, content in contents.items()
                 if file.startswith(prefix)
             }
-            others[name] = restore_tokenizer(description, files)
-        return super().from_files({**arguments, "others": others}, contents)
+            tokenizers[name] = restore_tokenizer(description, files)
+        return super().from_files({**arguments, "others": tokenizers}, contents)
 
 
 def with_markers(tokenizer, words, mask):
