@@ -242,7 +242,10 @@ def _check_directory(path):
 def _clear(directory, kept):
     """Empties a directory but for one name, so that another can take its place."""
     for path in [path for path in directory.iterdir() if path.name != kept]:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def save_spare_heads(backbone, directory):

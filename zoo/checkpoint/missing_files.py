@@ -31,4 +31,4 @@ def list_names(directory, most=12):
     paths = itertools.islice(directory.rglob("*"), MOST_PATHS)
     paths = [path for path in paths if path.is_file()]
     names = sorted(str(path.relative_to(directory)) for path in paths)
-    return names[:most] + ["..."] * (len(names) > most)
+    return [*names[:most], "..."] if len(names) > most else names

@@ -112,7 +112,7 @@ def _open(path, unpickler):
             f"`{path}` must be in the format of torch 0.4 or later. Received: another "
             "format. Load the file with torch and save it again as safetensors."
         )
-    return (_open_legacy if legacy else _open_zip)(path, unpickler)
+    return _open_legacy(path, unpickler) if legacy else _open_zip(path, unpickler)
 
 
 def _open_zip(path, unpickler):

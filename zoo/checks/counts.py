@@ -29,7 +29,8 @@ def whole_number(value, name, least=None, way="", most=LARGEST_INTEGER):
         number = None
     if number is None or not (least is None or number >= least) or number > most:
         bound = "" if least is None else f" of at least {least}"
-        bound += f" and at most {most}" * (number is not None and number > most)
+        if number is not None and number > most:
+            bound += f" and at most {most}"
         message = f"`{name}` must be an integer{bound}. Received: {value!r:.60}. {way}"
         raise ValueError(message.strip())
     return number

@@ -127,7 +127,8 @@ def next_token(step, options, end, ended=None):
         last = ops.equal(number, row["limit"] - 1)
         logits = adjust_scores(logits, row["tokens"], number, options, end, last)
         if isinstance(options.samples, bool):
-            return (draw if options.samples else choose_best)(logits, row, number)
+            chooser = draw if options.samples else choose_best
+            return chooser(logits, row, number)
         return ops.cond(
             options.samples,
             lambda: draw(logits, row, number),

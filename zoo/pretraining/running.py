@@ -57,16 +57,15 @@ def run(recipe, data, output, every=None, tensorboard=False):
     check_recipe(recipe, data, output)
     begin(recipe, output)
     objective = prepare(recipe, data, output)
-    model = objective.build()
-    callbacks = [keras.callbacks.TensorBoard(output / "tensorboard")] * tensorboard
+    logger = keras.callbacks.TensorBoard(output / "tensorboard")
     model = train_steps(
-        model,
+        objective.build(),
         # Keras asks for more batches after the last one.
         lambda start: objective.batches(model, start).repeat(),
         recipe.steps,
         output,
         every,
-        callbacks,
+        [logger] if tensorboard else [],
         objective.sizes,
         recipe.average,
     )

@@ -266,7 +266,9 @@ def layer_depths(backbone, language_model=False):
         ValueError: if a name is not that of a layer of the backbone.
     """
     check_values(bool, language_model=language_model)
-    groups = [*enumerate(layer_groups(backbone))][int(language_model) :]
+    groups = [*enumerate(layer_groups(backbone))]
+    if language_model:
+        groups = groups[1:]
     return {
         layer: depth
         for depth, names in groups

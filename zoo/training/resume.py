@@ -135,13 +135,16 @@ def train_steps(
     """
     check_interval(steps, every)
     check_values(Size, steps=steps, average=average)
-    (directory := pathlib.Path(directory)).mkdir(parents=True, exist_ok=True)
-    checkpoint = directory / CHECKPOINT
+    directory = pathlib.Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    checkpoint, log = directory / CHECKPOINT, directory / "log.csv"
     model = _load(checkpoint, model)
     _check_same_interval(checkpoint, every)
-    check_interval(steps, every, start := _finished_batches(checkpoint, model))
-    _trim(log := directory / "log.csv", start // every)
-    means = [AverageWeights(average, directory / "last_weights")] * (average > 1)
+    start = _finished_batches(checkpoint, model)
+    check_interval(steps, every, start)
+    _trim(log, start // every)
+    averaging = AverageWeights(average, directory / "last_weights")
+    means = [averaging] if average > 1 else []
     progress = [] if sizes is None else [Throughput(sizes, start)]
     if start < steps:
         log = keras.callbacks.CSVLogger(log, append=start > 0)

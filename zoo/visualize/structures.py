@@ -47,7 +47,10 @@ def plot_map(vectors, labels, path, title="", texts=()):
     vectors = to_numbers("vectors", vectors, ("vectors", "width"))
     labels = to_texts("labels", labels, len(vectors))
     given = [] if texts is None else to_list(texts)
-    given = [""] * len(vectors) if given == [] else given or texts
+    if given == []:
+        given = [""] * len(vectors)
+    elif given is None:  # `to_texts` raises an error
+        given = texts
     texts = [*map(printable, to_texts("texts", given, len(vectors)))]
     centred = vectors - vectors.mean(axis=0)
     _, sizes, axes_of = np.linalg.svd(centred, full_matrices=False)

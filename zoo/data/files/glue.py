@@ -50,7 +50,9 @@ def read_glue(directory, task, split):
     path = _find(pathlib.Path(directory) / folder, split)
     rows = [line.split("\t") for line in read_lines(path, "\n") if line.strip()]
     headless = task == "cola" and split != "test"
-    header = COLA_HEADER if headless else (rows.pop(0) if rows else [])
+    header = COLA_HEADER if headless else []
+    if rows and not headless:
+        header = rows.pop(0)
     missing = [name for name in texts if name not in header]
     if missing:
         raise ValueError(

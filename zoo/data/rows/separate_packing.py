@@ -60,7 +60,8 @@ def features_of(features, prefix):
 
 def _parts(rows):
     """The rows of each column, a list of one dict or two."""
-    return [part for prefix in COLUMN_PREFIXES if (part := features_of(rows, prefix))]
+    parts = [features_of(rows, prefix) for prefix in COLUMN_PREFIXES]
+    return [part for part in parts if part]
 
 
 def _joined(parts):

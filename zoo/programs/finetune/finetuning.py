@@ -100,7 +100,11 @@ def run(
     model, content = (trainer or train)(
         kind, preset, parts, seed, echo, **{**known, **options}
     )
-    save = (lambda: None) if output is None else lambda: model.save(output)
+
+    def save():
+        if output is not None:
+            model.save(output)
+
     save()  # before what may fail
     if note := calibrate(model, parts, content, options):
         echo(note)

@@ -64,12 +64,10 @@ def assess_model(model, rows, baselines, seed):
     }
     found = {
         "scores": {
-            name: assessment.scores(seed)
-            for name, assessment in {"model": assessed, **plain}.items()
+            k: scored.scores(seed) for k, scored in {"model": assessed, **plain}.items()
         },
         "differences": {
-            name: assessed.differences(assessment, seed)
-            for name, assessment in plain.items()
+            name: assessed.differences(simple, seed) for name, simple in plain.items()
         },
         "tables": {
             title: [_without_scores(row) for row in table]

@@ -129,7 +129,7 @@ class SequenceTask(Task):
         """See `Task`; warns once if the model learns pairs as single texts."""
         fixed = self.separate or self.head.arrangements()
         if fixed and count != self.num_columns:
-            kind = ("single texts", "pairs of texts")[self.pair]
+            kind = "pairs of texts" if self.pair else "single texts"
             raise ValueError(
                 f"A {type(self).__name__} with `{self.head.described()}` and "
                 f"`pair={self.pair}` takes {kind}. Received: {count} columns. Make one "

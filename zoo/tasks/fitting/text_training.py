@@ -92,7 +92,7 @@ class TextTraining:
         """
         if epochs is None:
             defaults = self.backbone.defaults_for(self.task_name)
-            epochs = (steps_per_epoch is None and defaults.get("epochs")) or 1
+            epochs = 1 if steps_per_epoch is not None else (defaults.get("epochs") or 1)
         run = Run(
             epochs, initial_epoch, steps_per_epoch, batch_size, validation_batch_size,
             validation_steps, validation_freq, validation_split, shuffle, seed,

@@ -58,7 +58,9 @@ def read_data(task, data, name=None, run=None):
     x, y = unpack_rows(task, x, y)
     encoded = is_stream(x)
     if encoded:
-        targets = () if y is None else (y,) if weights is None else (y, weights)
+        targets = ()
+        if y is not None:
+            targets = (y,) if weights is None else (y, weights)
         x = text_stream(task, x, targets, run)
         if isinstance(x, tf.data.Dataset):
             y, weights = None, None

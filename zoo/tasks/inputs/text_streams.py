@@ -56,7 +56,7 @@ def text_stream(task, x, targets=None, run=None):
     if not is_stream(x):
         return x
     stream = _Stream(x, targets or (), run and run.permutation)
-    size = run and run.batch_size or ROWS_IN_BATCH
+    size = run.batch_size if run and run.batch_size else ROWS_IN_BATCH
     if not all(map(_is_text, stream.firsts)):
         column = stream.columns[0]
         return (batch for batch in column) if isinstance(column, Replay) else x

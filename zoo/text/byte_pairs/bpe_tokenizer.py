@@ -159,7 +159,7 @@ class BytePairTokenizer(Tokenizer):
         texts = tf.convert_to_tensor(texts, tf.string)
         if texts.shape.rank == 0:
             return self._tokenize(side, texts[None])[0]
-        words, _, _ = split_words(tf.strings.unicode_transcode(texts, *("UTF-8",) * 2))
+        words, _, _ = split_words(tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8"))
         distinct, number = tf.unique(words.values)
         ids = tf.gather(side.ids(self._pieces(distinct)), number)
         return words.with_values(ids).merge_dims(1, 2)
@@ -217,8 +217,10 @@ class _Side:
 
     def _written(self, token, silent):
         """What a token writes, bytes."""
+        if token in silent:
+            return b""
         piece, ended = self._unmarked(token)
-        return b"" if token in silent else (piece + " " * ended).encode()
+        return (f"{piece} " if ended else piece).encode()
 
     def make_tables(self, symbols):
         """Makes the tables of ids for a dict of symbol to number."""

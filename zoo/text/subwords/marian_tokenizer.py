@@ -106,7 +106,9 @@ class MarianTokenizer(Tokenizer):
 
     def all_tokens(self, target=False):
         """The pieces of the source, or of the target; see `Tokenizer`."""
-        return (target and self._target_vocabulary) or self._vocabulary
+        if target and self._target_vocabulary:
+            return self._target_vocabulary
+        return self._vocabulary
 
     def get_config(self):
         """The models in base64, and the vocabularies."""

@@ -72,8 +72,8 @@ class TokenListTokenizer(SourceTargetTokenizer):
                 f"{source[0]} and {target[0]} for {pad!r}."
             )
         self.pad_id, self.start_id, self.end_id, _ = target
-        begin = (source[1],) * bool(source_start)
-        end = (source[2],) * bool(source_end)
+        begin = (source[1],) if source_start else ()
+        end = (source[2],) if source_end else ()
         self.framing = Framing(begin, end, end)
         self.vocabulary_size = len(self.tokens)
         self.target_vocabulary_size = None

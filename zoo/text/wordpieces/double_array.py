@@ -120,7 +120,7 @@ def _lay_out(nodes, root):
     units = np.zeros((max(bases) // _PAGE + 1) * _PAGE, np.uint32)
 
     def unit(index, node):
-        flag = _HAS_VALUE * (nodes[node][0] > 0)
+        flag = _HAS_VALUE if nodes[node][0] > 0 else 0
         return flag | (index ^ bases[node]) << 10
 
     units[0] = unit(0, root)
