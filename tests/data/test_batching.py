@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from zoo.data import bucket_length, plan_batches
-from zoo.data.batching import POOL
+from zoo.data.batching import BATCHES_IN_POOL
 
 
 def plan(lengths, batch_size, **options):
@@ -44,7 +44,7 @@ def test_the_order_depends_on_seed_and_epoch_only():
 
 
 def test_rows_of_similar_length_share_a_batch():
-    lengths = draw_lengths(8 * POOL * 2)
+    lengths = draw_lengths(8 * BATCHES_IN_POOL * 2)
     batches = plan(lengths, 8)
     spread = [np.ptp((lengths[batch] + 7) // 8) for batch in batches]
     assert max(spread) <= 2

@@ -102,11 +102,11 @@ def test_tfidf_chooses_what_looks_right():
 
 def test_large_files_are_sampled(monkeypatch):
     assert sample_rows(["a"] * 5) == [0, 1, 2, 3, 4]
-    monkeypatch.setattr(baselines, "ROWS", 10)
+    monkeypatch.setattr(baselines, "MAX_ROWS", 10)
     rows = sample_rows((["a"] * 100, ["b"] * 100))
     assert len(rows) == 10 and rows == sorted(set(rows)) and rows[-1] > 20
     assert sample_rows(["a"] * 100, seed=1) != rows
-    monkeypatch.setattr(baselines, "CHARACTERS", 25)
+    monkeypatch.setattr(baselines, "MAX_CHARACTERS", 25)
     assert len(sample_rows((["a" * 4] * 100, ["b"] * 100))) == 5
     assert len(sample_rows([["word", "s"]] * 100)) == 5
     assert len(sample_rows(["long" * 100])) == 1

@@ -100,7 +100,9 @@ def preset(folder):
 def recipe_of_run(folder):
     recipe = Recipe.from_json(tiny.recipe())
     running.begin(recipe, folder)
-    return folder / running.RECIPE, functools.partial(running.begin, recipe, folder)
+    return folder / running.RECIPE_FILE, functools.partial(
+        running.begin, recipe, folder
+    )
 
 
 def files_of_run(folder):
@@ -108,7 +110,7 @@ def files_of_run(folder):
     recipe = Recipe.from_json({**tiny.recipe(), "train": ["*.txt"], "valid": []})
     sizes = running.check_files(recipe, folder, folder)
     check = functools.partial(running.check_files, recipe, folder, folder)
-    return write(folder / running.FILES, sizes), check
+    return write(folder / running.FILES_RECORD, sizes), check
 
 
 def vocabulary_of_run(folder):

@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from zoo.generation import GenerationOptions, beam_search, generate, keep_probable
-from zoo.generation.scores import LOWEST, adjust_scores, top_scores
+from zoo.generation.scores import LOWEST_SCORE, adjust_scores, top_scores
 
 END, SIZE, LONGEST = 1, 6, 5
 RNG = np.random.default_rng(5)
@@ -162,7 +162,7 @@ def test_top_p_keeps_the_token_that_reaches_it():
     logits = np.log(np.array([[0.5, 0.3, 0.15, 0.05]], "float32"))
     for share, kept in ((0.4, 1), (0.5, 1), (0.6, 2), (0.8, 2), (0.81, 3), (1.0, 4)):
         found = np.asarray(keep_probable(tf.constant(logits), top_p=share))
-        assert (found > LOWEST).sum() == kept, share
+        assert (found > LOWEST_SCORE).sum() == kept, share
 
 
 def test_limits_of_a_generation():
@@ -200,7 +200,7 @@ def test_a_forced_token_costs_nothing_with_hugging_face(penalty, cost):
         scores, tokens, tf.constant(2), options, END, tf.constant([True])
     )[0]
     assert found[2] == (-3.0 if cost is None else cost)
-    assert (np.delete(found, 2) == LOWEST).all()
+    assert (np.delete(found, 2) == LOWEST_SCORE).all()
     found = adjust_scores(
         scores, tokens, tf.constant(1), options, END, tf.constant([False])
     )
@@ -292,7 +292,7 @@ def test_a_row_that_nothing_ends_stops_at_its_limit(penalty):
 def test_a_forbidden_end_finishes_nothing():
     options = {"num_beams": 5, "num_return": 5, "penalty": "fairseq", "first_token": 3}
     tokens, scores = run(**options)
-    assert (tokens[..., 0] == 3).all() and (scores > LOWEST / 2).all()
+    assert (tokens[..., 0] == 3).all() and (scores > LOWEST_SCORE / 2).all()
     options = {"num_beams": 3, "penalty": "gnmt", "last_token": 4, "min_new_tokens": 5}
     tokens, scores = run(**options)
-    assert (scores > LOWEST / 2).all() and (tokens[..., -1] == 4).all()
+    assert (scores > LOWEST_SCORE / 2).all() and (tokens[..., -1] == 4).all()

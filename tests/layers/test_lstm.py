@@ -108,7 +108,7 @@ def gradients(layer, inputs, mask, training):
 @pytest.mark.parametrize("steps", [2, pytest.param(64, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_packed_results_are_the_same(case, steps, monkeypatch):
-    monkeypatch.setattr(scan, "STEPS", steps)  # prepared at once
+    monkeypatch.setattr(scan, "STEPS_AT_ONCE", steps)  # prepared at once
     layer = make(*case, packed=True)
     assert not layer.supports_jit and make(*case).supports_jit
     x, m, c = data(layer)

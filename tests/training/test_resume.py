@@ -14,7 +14,7 @@ from zoo.data.files.corpus import tokenize_documents
 from zoo.registry import build_backbone
 from zoo.tasks import MaskedLM
 from zoo.training import AdamW, WarmupLinearDecay, train_steps
-from zoo.training.resume import FINISHED, SaveWhole
+from zoo.training.resume import FINISHED_MEMBER, SaveWhole
 
 
 class Stop(keras.callbacks.Callback):
@@ -133,7 +133,7 @@ def test_an_older_checkpoint_does_not_say_its_interval(tmp_path):
     model.compile("sgd", "mse")
     model.save(tmp_path / "checkpoint.keras")
     with zipfile.ZipFile(tmp_path / "checkpoint.keras", "a") as file:
-        file.writestr(FINISHED, "6")
+        file.writestr(FINISHED_MEMBER, "6")
     found = train_steps(None, None, 6, tmp_path, every=3)
     np.testing.assert_array_equal(found.get_weights()[0], model.get_weights()[0])
     with pytest.raises(ValueError, match="steps=8, finished=6. Give every=2, on the"):

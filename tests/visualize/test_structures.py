@@ -64,7 +64,7 @@ def test_wide_characters_have_room(figures):
     for word in ("ab" * 9, "漢字" * 9):
         plot_tree(("X", word), "t.svg")
     narrow, wide = (figure.get_figwidth() for figure in figures)
-    assert wide - narrow == pytest.approx(18 * tree_plot.CHARACTER)
+    assert wide - narrow == pytest.approx(18 * tree_plot.CHARACTER_WIDTH)
 
 
 def test_many_labels_and_sums_look_different(figures):

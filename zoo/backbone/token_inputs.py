@@ -4,8 +4,8 @@ import keras
 import numpy as np
 from keras import backend, ops
 
-LEAST, LARGEST = -(2**31), 2**31 - 1  # of int32
-WIDE = ("int64", "uint32", "uint64", "float32", "float64")  # may hold more
+MIN_INT32, MAX_INT32 = -(2**31), 2**31 - 1  # of int32
+WIDE_DTYPES = ("int64", "uint32", "uint64", "float32", "float64")  # may hold more
 
 
 class TokenInputs:
@@ -142,10 +142,10 @@ def check_integers(inputs):
         if array.dtype.kind not in "iuf":
             continue
         with np.errstate(invalid="ignore"):
-            right = (array % 1 == 0) & (array >= LEAST) & (array <= LARGEST)
+            right = (array % 1 == 0) & (array >= MIN_INT32) & (array <= MAX_INT32)
         if not right.all():
             raise ValueError(
-                f"`{name}` must hold integers in [{LEAST}, {LARGEST}]. Received: "
+                f"`{name}` must hold integers in [{MIN_INT32}, {MAX_INT32}]. Received: "
                 f"{array[~right][0]}. Use the ids of the tokenizer."
             )
 
@@ -153,11 +153,11 @@ def check_integers(inputs):
 def _as_int32(values):
     """A tensor as int32, if it is of numbers that int32 may not hold."""
     dtype = backend.standardize_dtype(values.dtype)
-    if dtype not in WIDE:
+    if dtype not in WIDE_DTYPES:
         return values
     values = values if dtype.startswith("float") else ops.cast(values, "int64")
-    right = (values % 1 == 0) & (values >= LEAST) & (values < LARGEST + 1)
-    return ops.cast(ops.where(right, values, LARGEST), "int32")
+    right = (values % 1 == 0) & (values >= MIN_INT32) & (values < MAX_INT32 + 1)
+    return ops.cast(ops.where(right, values, MAX_INT32), "int32")
 
 
 def is_text(tensor):

@@ -44,7 +44,7 @@ READ_ERRORS = (
     zlib.error,
 )
 
-WRITTEN = (".safetensors", ".h5", ".hdf5", ".npz", ".pth")
+NEW_SUFFIXES = (".safetensors", ".h5", ".hdf5", ".npz", ".pth")
 
 
 class Checkpoint(Mapping):
@@ -202,10 +202,10 @@ def save_checkpoint(path, arrays):
         OSError: if the disk is full or the permission to write is missing.
     """
     path = Path(path)
-    if path.suffix not in WRITTEN:
+    if path.suffix not in NEW_SUFFIXES:
         raise ValueError(
-            f"A new checkpoint must end in {', '.join(WRITTEN)}. Received: `{path}`. "
-            "Choose one of these suffixes."
+            f"A new checkpoint must end in {', '.join(NEW_SUFFIXES)}. Received: "
+            f"`{path}`. Choose one of these suffixes."
         )
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     with replacing(path) as partial:

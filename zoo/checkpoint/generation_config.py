@@ -20,7 +20,7 @@ SAMPLES = ("temperature", "top_k", "top_p")
 SAMPLED = {"temperature": 1.0, "top_k": 50}  # the defaults there
 # Other options that change the tokens, with the number that changes nothing. For all of
 # them null, false and an empty list change nothing.
-OTHERS = {
+NEUTRAL_VALUES = {
     **dict.fromkeys(("min_length", "diversity_penalty", "penalty_alpha"), 0),
     **dict.fromkeys(("epsilon_cutoff", "eta_cutoff", "min_p", "top_h"), 0),
     "encoder_no_repeat_ngram_size": 0,
@@ -73,7 +73,7 @@ def read_generation(directory, end=None, longest=None, defaults=None):
     else:
         path = directory / OLDER_FILE
         values = {**(defaults or {}), **read_json(path, optional=True)}
-    unknown = _find_unknown(values, {*OTHERS} | listed)
+    unknown = _find_unknown(values, {*NEUTRAL_VALUES} | listed)
     found = {ours: values.get(name) for ours, name in GENERATION_NAMES.items()}
     _read_tokens(values, found, unknown, end)
     _read_lengths(values, found, longest)
@@ -106,7 +106,7 @@ def _find_unknown(values, names):
         name
         for name in names
         if values.get(name) not in (None, False, [], {})
-        and (OTHERS.get(name) is None or values[name] != OTHERS[name])
+        and (NEUTRAL_VALUES.get(name) is None or values[name] != NEUTRAL_VALUES[name])
     }
 
 

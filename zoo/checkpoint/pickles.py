@@ -23,7 +23,7 @@ UNPICKLE_ERRORS = (
 )
 PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
 GETS = ("GET", "BINGET", "LONG_BINGET")
-FREE = ("PROTO", "FRAME")
+FREE_OPCODES = ("PROTO", "FRAME")
 TUPLES = ("EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "FROZENSET")
 SETS = ("ADDITEMS", "FROZENSET")
 KEYED = ("SETITEM", "SETITEMS", "DICT", *SETS)
@@ -32,7 +32,7 @@ MAX_COMPOUND_KEYS = 1000
 # Integers have different hashes up to this one.
 MAX_PLAIN_INTEGER = 2**60
 # Uses of a tuple that is stored once, in values for each opcode of the pickle.
-REUSE, FREE_REUSE = 16, 1000
+REUSE_PER_VALUE, FREE_REUSE = 16, 1000
 
 
 class PlainUnpickler(pickle.Unpickler):
@@ -53,7 +53,7 @@ class PlainUnpickler(pickle.Unpickler):
     def load(self):
         """Loads the next pickle of the file, which must be able to seek."""
         start = self._file.tell()
-        self.budget += REUSE * _check_opcodes(self._file) + FREE_REUSE
+        self.budget += REUSE_PER_VALUE * _check_opcodes(self._file) + FREE_REUSE
         self._file.seek(start)
         return super().load()
 
@@ -96,7 +96,7 @@ def _check_opcodes(file):
             reused += stack[-1] - 1
         elif name == "MARK":
             marks.append(len(stack))
-        elif name not in FREE:
+        elif name not in FREE_OPCODES:
             items = _take(opcode, stack, marks) if opcode.stack_before else []
             if name in KEYED:
                 keys = items if name in SETS else items[name != "DICT" :: 2]
@@ -106,7 +106,10 @@ def _check_opcodes(file):
             elif opcode.stack_after:
                 large = isinstance(argument, int) and abs(argument) > MAX_PLAIN_INTEGER
                 stack.append(1 + large)
-        if reused > REUSE * count + FREE_REUSE or compound > MAX_COMPOUND_KEYS:
+        if (
+            reused > REUSE_PER_VALUE * count + FREE_REUSE
+            or compound > MAX_COMPOUND_KEYS
+        ):
             raise pickle.UnpicklingError(
                 "its tuples hold each other too often, or too many of them are keys"
             )

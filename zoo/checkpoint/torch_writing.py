@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 
-ROOT = "archive"
+ARCHIVE_ROOT = "archive"
 STORAGES = {"float16": "HalfStorage", "float32": "FloatStorage"}
 # The opcodes of a pickle that builds tensors by name, so that torch is not imported.
 PROTOCOL, MARK, TUPLE, REDUCE, END = b"\x80\x02", b"(", b"t", b"R", b"."
@@ -43,7 +43,7 @@ def write_torch(path, arrays):
 
 def _add(archive, name, content):
     # A `ZipInfo` of its own has a fixed date.
-    archive.writestr(zipfile.ZipInfo(f"{ROOT}/{name}"), content)
+    archive.writestr(zipfile.ZipInfo(f"{ARCHIVE_ROOT}/{name}"), content)
 
 
 def _tensor(array, key):

@@ -13,7 +13,7 @@ from zoo.files.whole_files import OPENERS, open_any, replacing
 # In bytes. A file with a longer word is not a file of vectors.
 LONGEST_WORD = 4096
 # In bytes, the size of one read.
-BLOCK = 2**20
+BYTES_PER_READ = 2**20
 
 
 def read_vectors(path, words=None, limit=None):
@@ -161,7 +161,7 @@ def _binary_rows(path, file):
                     f"Received: a longer word after {number} vectors. Download the "
                     "file again."
                 )
-            more = file.read(max(BLOCK, 4 * width))
+            more = file.read(max(BYTES_PER_READ, 4 * width))
             if not more:
                 raise ValueError(
                     f"`{path}` must hold {count} vectors, as its first line says. "

@@ -13,8 +13,10 @@ from zoo.files.whole_files import remove_unfinished
 
 # FloatingPointError: a loss that is not finite.
 ERRORS = (OSError, ValueError, TypeError, KeyError, ImportError, FloatingPointError)
-INTERRUPTED = 130  # the exit code of a program that Ctrl-C ends, as in a shell
-SECONDS = 1.0  # for the command to end by itself
+INTERRUPTED_EXIT_CODE = (
+    130  # the exit code of a program that Ctrl-C ends, as in a shell
+)
+SECONDS_TO_END = 1.0  # for the command to end by itself
 
 
 class Commands(click.Group):
@@ -98,11 +100,11 @@ def _watch(reader):
     """Waits for the number of a signal, and then ends the process."""
     signals = iter(lambda: os.read(reader, 1), b"")
     if bytes([signal.SIGINT]) in signals:
-        time.sleep(SECONDS)
+        time.sleep(SECONDS_TO_END)
         _end()
     os.close(reader)
 
 
 def _end():
     remove_unfinished()
-    os._exit(INTERRUPTED)  # `sys.exit` waits for threads
+    os._exit(INTERRUPTED_EXIT_CODE)  # `sys.exit` waits for threads

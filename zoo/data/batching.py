@@ -9,7 +9,7 @@ from zoo.checks.counts import whole_number
 
 # The rows of this many batches are sorted by length together. A larger pool needs less
 # padding and shuffles less.
-POOL = 64
+BATCHES_IN_POOL = 64
 # AutoGraph would rewrite every function that a dataset calls, which takes seconds.
 as_written = tf.autograph.experimental.do_not_convert
 
@@ -183,7 +183,7 @@ def _epoch_order(lengths, batch_size, shuffle, seeds):
     order = tf.random.experimental.stateless_shuffle(tf.range(tf.size(lengths)), seeds)
     if batch_size is None:
         return tf.gather(order, tf.argsort(-tf.gather(lengths, order), stable=True))
-    pool = tf.range(tf.size(lengths, tf.int64)) // (batch_size * POOL)
+    pool = tf.range(tf.size(lengths, tf.int64)) // (batch_size * BATCHES_IN_POOL)
     key = pool * 2**40 + (tf.gather(lengths, order) + 7) // 8
     return tf.gather(order, tf.argsort(key, stable=True))
 

@@ -10,8 +10,10 @@ from zoo.evaluation.classification import check_pairs, confusion_matrix
 from zoo.evaluation.proportions import proportion_interval
 from zoo.evaluation.spans import find_spans, precision_recall_f1, span_scores
 
-SAMPLES = (100, 1000)  # the fewest and the most resampled test sets
-DRAWS = 50_000_000  # rows in all resampled test sets, which limits the time
+RESAMPLED_SETS = (100, 1000)  # the fewest and the most resampled test sets
+MAX_RESAMPLED_ROWS = (
+    50_000_000  # rows in all resampled test sets, which limits the time
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Assessment:
         return found
 
     def _bootstrap(self, statistic, seed):
-        samples = int(np.clip(DRAWS // self.size, *SAMPLES))
+        samples = int(np.clip(MAX_RESAMPLED_ROWS // self.size, *RESAMPLED_SETS))
         return bootstrap_interval(statistic, self.size, seed, samples)
 
     def worst(self, count):

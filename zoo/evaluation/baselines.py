@@ -13,12 +13,12 @@ import numpy as np
 from zoo.checks.extras import missing_package
 from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
 
-ROWS, CHARACTERS = 50_000, 10_000_000  # of the texts for training
-WEIGHTS = 500_000  # of a linear model, for all labels together
+MAX_ROWS, MAX_CHARACTERS = 50_000, 10_000_000  # of the texts for training
+MAX_WEIGHTS = 500_000  # of a linear model, for all labels together
 PAIR_BLOCKS = 4  # of features: those of both texts, products and differences
-BLOCK = 256  # texts that are compared with all texts for training at once
+TEXTS_IN_BLOCK = 256  # texts that are compared with all texts for training at once
 # Words, and every other character that is not white space.
-TOKENS = r"\w+|[^\w\s]"
+TOKEN_PATTERN = r"\w+|[^\w\s]"
 
 
 def sample_rows(texts, seed=0):
@@ -32,9 +32,9 @@ def sample_rows(texts, seed=0):
         list of int, row numbers in ascending order.
     """
     columns = _columns(texts)
-    order = np.random.default_rng(seed).permutation(len(columns[0]))[:ROWS]
+    order = np.random.default_rng(seed).permutation(len(columns[0]))[:MAX_ROWS]
     sizes = [sum(_characters(column[row]) for column in columns) for row in order]
-    count = np.searchsorted(np.cumsum(sizes), CHARACTERS, side="right")
+    count = np.searchsorted(np.cumsum(sizes), MAX_CHARACTERS, side="right")
     return sorted(order[: max(int(count), 1)].tolist())
 
 
@@ -225,11 +225,14 @@ def nearest_targets(texts, targets, new_texts):
 
     if _without_words(texts):
         return majority_label(texts, targets, new_texts)
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), token_pattern=TOKENS)
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), token_pattern=TOKEN_PATTERN)
     known = vectorizer.fit_transform(texts).T.tocsr()
     found = vectorizer.transform(new_texts)
     # A few rows at once, as most pairs of texts have a word in common.
-    blocks = (found[i : i + BLOCK] @ known for i in range(0, len(new_texts), BLOCK))
+    blocks = (
+        found[i : i + TEXTS_IN_BLOCK] @ known
+        for i in range(0, len(new_texts), TEXTS_IN_BLOCK)
+    )
     return [targets[int(np.argmax(row.toarray()))] for rows in blocks for row in rows]
 
 
@@ -254,8 +257,8 @@ def _tfidf(texts, new_texts, outputs):
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2),
         sublinear_tf=True,
-        token_pattern=TOKENS,
-        max_features=WEIGHTS // (outputs * blocks) + 1,
+        token_pattern=TOKEN_PATTERN,
+        max_features=MAX_WEIGHTS // (outputs * blocks) + 1,
     )
     found = vectorizer.fit_transform([text for column in columns for text in column])
     rows = len(columns[0])

@@ -13,13 +13,20 @@ from zoo.evaluation.assessment import Assessment
 from zoo.evaluation.bootstrap import bootstrap_interval
 
 # COLLINS.prm. It deletes TOP only; the other names of the outer bracket are added.
-OUTER = {"", "TOP", "ROOT", "S1"}
+OUTER_LABELS = {"", "TOP", "ROOT", "S1"}
 PUNCTUATION = {",", ":", "``", "''", "."}
 TRACE = "-NONE-"
 EQUAL_LABELS = {"PRT": "ADVP"}
-LONGEST = 40  # words of a sentence in the second table of EVALB
+MAX_SENTENCE_WORDS = 40  # words of a sentence in the second table of EVALB
 STATES = ("valid", "error", "skipped")
-ASSESSED = ("f1", "precision", "recall", "exact_match", "tagging_accuracy", "errors")
+ASSESSED_SCORES = (
+    "f1",
+    "precision",
+    "recall",
+    "exact_match",
+    "tagging_accuracy",
+    "errors",
+)
 COUNTS = ("matched", "gold", "predicted", "exact", "crossing", "words", "tags")
 
 
@@ -133,7 +140,7 @@ def _without(brackets, leaves, removed):
     counts = collections.Counter(
         (_canonical(label), kept[begin], kept[end])
         for label, begin, end in brackets
-        if kept[begin] < kept[end] and label not in OUTER
+        if kept[begin] < kept[end] and label not in OUTER_LABELS
     )
     rows = zip(leaves, removed, strict=True)
     return counts, [leaf for leaf, gone in rows if not gone]
@@ -180,7 +187,7 @@ def bracketing_scores(golds, predictions, punctuation="own", seed=0, samples=100
         return 2 * matched / max(gold + predicted, 1)
 
     interval = bootstrap_interval(f1, len(rows), seed, samples)
-    short = [row for row in rows if row.length <= LONGEST]
+    short = [row for row in rows if row.length <= MAX_SENTENCE_WORDS]
     return {**_scores(rows), "f1_interval": interval, "up_to_40": _scores(short)}
 
 
@@ -209,7 +216,7 @@ def assess_trees(golds, predictions, punctuation="own"):
     def statistic(name):
         return lambda chosen: _ratios(table[chosen].sum(axis=0).tolist())[name]
 
-    statistics = {name: statistic(name) for name in ASSESSED}
+    statistics = {name: statistic(name) for name in ASSESSED_SCORES}
     f1 = [_ratios(row)["f1"] for row in table.tolist()]
     wrong = [r.state == "error" or r.gold + r.predicted > 0 for r in rows]
     errors = np.where(wrong, 1 - np.array(f1), 0.0)

@@ -11,11 +11,11 @@ PREFIXES = ("B", "I", "E", "S", "L", "U")
 # The prefixes that begin a span in every scheme, and those that no span continues.
 OPENING, CLOSING = "BSU", "ELSUO"
 # The prefixes that may begin a span, end a span, and continue a span.
-BEGINS = {"IOB1": "IB", "IOB2": "B", "BIOES": "BS", "BILOU": "BU"}
-ENDS = {"IOB1": "IB", "IOB2": "IB", "BIOES": "ES", "BILOU": "LU"}
-INSIDE = {"IOB1": "I", "IOB2": "I", "BIOES": "IE", "BILOU": "IL"}
-SCHEMES = tuple(BEGINS)
-FOLLOW = 0.99  # the least share of sentences that follow their scheme
+BEGIN_PREFIXES = {"IOB1": "IB", "IOB2": "B", "BIOES": "BS", "BILOU": "BU"}
+END_PREFIXES = {"IOB1": "IB", "IOB2": "IB", "BIOES": "ES", "BILOU": "LU"}
+INSIDE_PREFIXES = {"IOB1": "I", "IOB2": "I", "BIOES": "IE", "BILOU": "IL"}
+SCHEMES = tuple(BEGIN_PREFIXES)
+MIN_SHARE_IN_SCHEME = 0.99  # the least share of sentences that follow their scheme
 
 
 def split_tag(tag):
@@ -90,7 +90,7 @@ def write_spans(spans, length, scheme):
         if scheme != "IOB1" or after_same_type:
             prefixes[0] = "B"
         if scheme in ("BIOES", "BILOU"):
-            prefixes[-1] = ENDS[scheme][0 if end - begin > 1 else 1]
+            prefixes[-1] = END_PREFIXES[scheme][0 if end - begin > 1 else 1]
         tags[begin:end] = [f"{prefix}-{kind}" for prefix in prefixes]
     return tags
 
@@ -134,9 +134,14 @@ def find_scheme(sentences):
         return None
     prefixes = {split_tag(tag)[0] for tags, _ in rows for tag in tags}
     for scheme in ("IOB2", "BIOES", "BILOU", "IOB1"):
-        known = {*BEGINS[scheme], *ENDS[scheme], *INSIDE[scheme], OUTSIDE}
+        known = {
+            *BEGIN_PREFIXES[scheme],
+            *END_PREFIXES[scheme],
+            *INSIDE_PREFIXES[scheme],
+            OUTSIDE,
+        }
         right = [write_spans(row, len(tags), scheme) == tags for tags, row in rows]
-        if prefixes <= known and sum(right) >= FOLLOW * len(rows):
+        if prefixes <= known and sum(right) >= MIN_SHARE_IN_SCHEME * len(rows):
             return scheme
     return None
 
@@ -157,7 +162,7 @@ def allowed_transitions(labels, scheme):
     """
     check_choice("scheme", scheme, SCHEMES)
     parts = [label.partition("-")[::2] for label in labels]
-    known = {*BEGINS[scheme], *ENDS[scheme], *INSIDE[scheme]}
+    known = {*BEGIN_PREFIXES[scheme], *END_PREFIXES[scheme], *INSIDE_PREFIXES[scheme]}
     for label, (prefix, kind) in zip(labels, parts, strict=True):
         if label != OUTSIDE and (prefix not in known or not kind):
             raise ValueError(
@@ -175,14 +180,14 @@ def allowed_transitions(labels, scheme):
 
 def _may_follow(before, after, scheme):
     (prefix, kind), (following, kind_after) = before, after
-    closes = prefix == OUTSIDE or prefix in ENDS[scheme]
-    opens = following == OUTSIDE or following in BEGINS[scheme]
+    closes = prefix == OUTSIDE or prefix in END_PREFIXES[scheme]
+    opens = following == OUTSIDE or following in BEGIN_PREFIXES[scheme]
     # In IOB1, B is used only after a span of the same type.
     if scheme == "IOB1" and following == "B":
         return prefix != OUTSIDE and kind == kind_after
     if closes and opens:
         return True
-    goes_on = prefix not in CLOSING and following in INSIDE[scheme]
+    goes_on = prefix not in CLOSING and following in INSIDE_PREFIXES[scheme]
     return goes_on and kind == kind_after
 
 

@@ -5,14 +5,14 @@ import zipfile
 
 # A file may grow by this factor and by so many bytes more. Weights grow by less than 2
 # and texts by 3 to 10. Files that are made to fill a memory grow by 1,000 or more.
-GROWTH, SLACK = 64, 2**20
+MAX_GROWTH, SLACK_BYTES = 64, 2**20
 # `zipfile` reads other methods without a bound.
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+COMPRESSION_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def most_bytes(size):
     """The most bytes that a file of a size may hold, int."""
-    return GROWTH * size + SLACK
+    return MAX_GROWTH * size + SLACK_BYTES
 
 
 def check_growth(declared, size):
@@ -28,7 +28,8 @@ def check_growth(declared, size):
     """
     if declared > most_bytes(size):
         raise ValueError(
-            f"it declares {declared} bytes, more than {GROWTH} times its size of {size}"
+            f"it declares {declared} bytes, more than {MAX_GROWTH} times its size of "
+            f"{size}"
         )
 
 
@@ -43,7 +44,9 @@ def check_members(archive, size):
         ValueError: as `check_growth`, or if a member is neither stored nor deflated.
     """
     members = archive.infolist()
-    other = [member for member in members if member.compress_type not in METHODS]
+    other = [
+        member for member in members if member.compress_type not in COMPRESSION_METHODS
+    ]
     if other:
         raise ValueError(
             f"its member {other[0].filename!r:.80} is compressed by method "
@@ -85,7 +88,7 @@ class BoundedReader(io.RawIOBase):
         self._left -= len(content)
         if self._left < 0:
             raise ValueError(
-                f"{self._path} must hold at most {GROWTH} times its size of "
+                f"{self._path} must hold at most {MAX_GROWTH} times its size of "
                 f"{self._size} bytes. Received: more. If you trust it, decompress it "
                 "first."
             )

@@ -5,7 +5,7 @@ import os
 import pathlib
 import tempfile
 
-from zoo.files.whole_files import DENIED, FULL, NO_PLACE, WriteErrors
+from zoo.files.whole_files import DENIED_ACCESS, FULL_DISK, NO_PLACE, WriteErrors
 
 
 def check_readable(path, directory=False):
@@ -72,7 +72,7 @@ def check_writable_directory(path):
 
 def _check_place(path):
     """Raises OSError if no file can be made at a path, or in a directory there."""
-    with WriteErrors(path, FULL + DENIED + NO_PLACE):
+    with WriteErrors(path, FULL_DISK + DENIED_ACCESS + NO_PLACE):
         absolute = path.absolute()
         with contextlib.suppress(FileNotFoundError):
             os.stat(absolute)

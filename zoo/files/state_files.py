@@ -5,7 +5,7 @@ import pathlib
 import reprlib
 import types
 
-WORDS = {
+TYPE_NAMES = {
     dict: "an object",
     list: "a list",
     str: "a string",
@@ -57,8 +57,8 @@ def check_shape(value, shape, where):
 
     Args:
         value: the value.
-        shape: a type of `WORDS`; a tuple of them, for one of several types; a list of
-            one shape, for a list of such values; or a dict of the names of fields to
+        shape: a type of `TYPE_NAMES`; a tuple of them, for one of several types; a list
+            of one shape, for a list of such values; or a dict of the names of fields to
             shapes. A field whose name ends in "?" may be missing or null. The name
             `str` stands for all other fields.
         where: str, what the value is, for the message.
@@ -69,7 +69,7 @@ def check_shape(value, shape, where):
     kinds = shape if isinstance(shape, tuple) else (shape,)
     kinds = [type(kind) if isinstance(kind, (dict, list)) else kind for kind in kinds]
     if not any(_has_type(value, kind) for kind in kinds):
-        words = " or ".join(WORDS[kind] for kind in kinds)
+        words = " or ".join(TYPE_NAMES[kind] for kind in kinds)
         raise ValueError(f"{where} must be {words}. Received: {reprlib.repr(value)}")
     if isinstance(shape, list):
         for number, item in enumerate(value):

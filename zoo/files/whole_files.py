@@ -17,7 +17,7 @@ from zoo.files.inflation import BoundedReader
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 # What reading a damaged file of text raises.
-DAMAGED = (
+DAMAGE_ERRORS = (
     EOFError,
     UnicodeDecodeError,
     gzip.BadGzipFile,
@@ -25,13 +25,15 @@ DAMAGED = (
     zlib.error,
 )
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DENIED_ACCESS = (errno.EACCES, errno.EPERM, errno.EROFS)
 NO_PLACE = (errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP)
 ADVICE = {
     **dict.fromkeys(NO_PLACE, "Choose another path, whose parents are directories."),
-    **dict.fromkeys(FULL, "Free some space, or write to another place."),
-    **dict.fromkeys(DENIED, "Choose a place where you have permission to write."),
+    **dict.fromkeys(FULL_DISK, "Free some space, or write to another place."),
+    **dict.fromkeys(
+        DENIED_ACCESS, "Choose a place where you have permission to write."
+    ),
 }
 NOTHING_WRITTEN = "Nothing was written."
 
@@ -79,7 +81,7 @@ def open_text(path, newline=None):
             yield file
     except IsADirectoryError as error:
         raise IsADirectoryError(f"{path} is a directory. Give its files.") from error
-    except DAMAGED as error:
+    except DAMAGE_ERRORS as error:
         raise ValueError(
             f"{path} must be a complete file of text in UTF-8. Received: {error}. "
             "Copy or convert it again."
@@ -133,8 +135,8 @@ class WriteErrors(contextlib.AbstractContextManager):
 
     Args:
         path: the path to name in the message.
-        numbers: tuple of int, the error numbers to replace: `FULL`, `DENIED` and
-            `NO_PLACE`.
+        numbers: tuple of int, the error numbers to replace: `FULL_DISK`,
+            `DENIED_ACCESS` and `NO_PLACE`.
 
     Raises:
         OSError: with the number of the error that occurred.
@@ -144,7 +146,7 @@ class WriteErrors(contextlib.AbstractContextManager):
             write_report("report.json")
     """
 
-    def __init__(self, path, numbers=FULL):
+    def __init__(self, path, numbers=FULL_DISK):
         self.path = path
         self.numbers = numbers
 
@@ -164,7 +166,7 @@ class WriteErrors(contextlib.AbstractContextManager):
             return error.errno if error.errno in self.numbers else None
         if not isinstance(error, Exception):
             return None
-        full = [number for number in FULL if number in self.numbers]
+        full = [number for number in FULL_DISK if number in self.numbers]
         return next((n for n in full if os.strerror(n) in str(error)), None)
 
 
@@ -200,7 +202,7 @@ def replacing(path):
     target = pathlib.Path(os.path.realpath(path))
     # Without the name of the target, which may be as long as the system allows.
     suffix = pathlib.Path(path.name or target.name).suffix
-    with WriteErrors(path, FULL + DENIED + NO_PLACE):
+    with WriteErrors(path, FULL_DISK + DENIED_ACCESS + NO_PLACE):
         inside = _cannot_be_renamed(target)
         place = target if inside else target.parent
         temporary = place / f".{uuid.uuid4().hex}{suffix}"
@@ -209,7 +211,7 @@ def replacing(path):
     with removed_at_end(temporary):
         with WriteErrors(path):
             yield temporary
-        with WriteErrors(path, FULL + DENIED + NO_PLACE):
+        with WriteErrors(path, FULL_DISK + DENIED_ACCESS + NO_PLACE):
             _set_modes(temporary, mode, target)
             if inside and temporary.is_dir():
                 _move_entries(temporary, target)
@@ -217,7 +219,9 @@ def replacing(path):
                 os.replace(temporary, target)
 
 
-UNFINISHED = set()  # temporary files and directories, which an interrupt must remove
+UNFINISHED_PATHS = (
+    set()
+)  # temporary files and directories, which an interrupt must remove
 
 
 @contextlib.contextmanager
@@ -227,18 +231,18 @@ def removed_at_end(path):
     Args:
         path: pathlib.Path.
     """
-    UNFINISHED.add(path)
+    UNFINISHED_PATHS.add(path)
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
             _remove(path)
-        UNFINISHED.discard(path)
+        UNFINISHED_PATHS.discard(path)
 
 
 def remove_unfinished():
     """Removes all temporary files and directories, before the process is ended."""
-    for path in [*UNFINISHED]:
+    for path in [*UNFINISHED_PATHS]:
         with contextlib.suppress(OSError):
             _remove(path)
 

@@ -3,9 +3,9 @@
 from keras import ops
 
 from zoo.generation.rows import row_limits, run, take_states
-from zoo.generation.scores import LOWEST, adjust_scores, top_scores
+from zoo.generation.scores import LOWEST_SCORE, adjust_scores, top_scores
 
-NEVER = -1e30  # lower than the score of any sequence
+IMPOSSIBLE_SCORE = -1e30  # lower than the score of any sequence
 
 
 def length_penalty(length, options):
@@ -52,9 +52,9 @@ def beam_search(
     first = ops.equal(ops.arange(beams), 0)[None]
     row = {
         "last": ops.reshape(start, shape),
-        "alive": ops.where(first, 0.0, LOWEST) + ops.zeros(shape),
+        "alive": ops.where(first, 0.0, LOWEST_SCORE) + ops.zeros(shape),
         "alive_tokens": ops.zeros((*shape, longest), "int32") + end,
-        "scores": ops.zeros(shape) + NEVER,
+        "scores": ops.zeros(shape) + IMPOSSIBLE_SCORE,
         "tokens": ops.zeros((*shape, longest), "int32") + end,
         "led": ops.zeros((rows,), "bool"),  # a best hypothesis has finished
         "done": ops.zeros((rows,), "bool"),
@@ -65,7 +65,7 @@ def beam_search(
     body = _extend(step, options, end, ended)
     results = run(body, row, results, longest, compact, beams)
     # A row without a finished sequence returns what it has.
-    none = ops.all(results["scores"] <= NEVER, axis=-1, keepdims=True)
+    none = ops.all(results["scores"] <= IMPOSSIBLE_SCORE, axis=-1, keepdims=True)
     scores = ops.where(none, results["alive"], results["scores"])
     tokens = ops.where(none[..., None], results["alive_tokens"], results["tokens"])
     return tokens[:, : options.num_return], scores[:, : options.num_return]
@@ -102,7 +102,7 @@ def _extend(step, options, end, ends=None):
             flat = ops.reshape(tokens, (-1, ops.shape(tokens)[-1]))
             ended = ended | ops.reshape(ends(flat, number), ops.shape(ended))
         finished = _finish(row, total, tokens, ended, number, options)
-        kept, chosen = ops.top_k(ops.where(ended, NEVER, total), beams)
+        kept, chosen = ops.top_k(ops.where(ended, IMPOSSIBLE_SCORE, total), beams)
         chosen = ops.cast(chosen, "int32")
         parent = ops.take_along_axis(parent, chosen, axis=1)
         count = ops.shape(row["done"])[0]
@@ -141,16 +141,16 @@ def _finish(row, total, tokens, ended, number, options):
     if rule in ("hugging_face", "ctranslate2"):
         ended = ended | ops.equal(number, row["limit"] - 1)[:, None]
     else:  # a forbidden token ends nothing
-        ended = ended & (total > LOWEST / 2)
+        ended = ended & (total > LOWEST_SCORE / 2)
     if rule != "gnmt":
         ended = ended & best
     score = total / length_penalty(number + 1, options)
-    score = ops.where(ended & ~row["done"][:, None], score, NEVER)
+    score = ops.where(ended & ~row["done"][:, None], score, IMPOSSIBLE_SCORE)
     scores = ops.concatenate([row["scores"], score], axis=1)
     order = scores
     if rule == "fairseq":  # what has finished is not replaced
-        old = row["scores"] > NEVER
-        order = ops.concatenate([ops.where(old, 1e9, NEVER), score], axis=1)
+        old = row["scores"] > IMPOSSIBLE_SCORE
+        order = ops.concatenate([ops.where(old, 1e9, IMPOSSIBLE_SCORE), score], axis=1)
     index = ops.cast(ops.top_k(order, beams)[1], "int32")
     scores = ops.take_along_axis(scores, index, axis=1)
     candidates = ops.concatenate([row["tokens"], tokens], axis=1)
@@ -166,12 +166,12 @@ def _is_done(row, length, options):
     worst = ops.min(row["scores"], axis=-1)
     at_limit = length >= row["limit"]
     if options.penalty == "fairseq":
-        return (worst > NEVER) | at_limit
+        return (worst > IMPOSSIBLE_SCORE) | at_limit
     if options.penalty == "ctranslate2":
-        return ((worst > NEVER) & row["led"]) | at_limit
+        return ((worst > IMPOSSIBLE_SCORE) & row["led"]) | at_limit
     if options.penalty == "gnmt":
         best = ops.max(row["scores"], axis=-1)
         worst = ops.where(options.num_return == 1, best, worst)
         length = row["limit"]
     best = row["alive"][:, 0] / length_penalty(length, options)
-    return ((worst > NEVER) & (best <= worst)) | at_limit
+    return ((worst > IMPOSSIBLE_SCORE) & (best <= worst)) | at_limit

@@ -10,11 +10,11 @@ from zoo.checks.number_rules import NumberRule
 from zoo.checks.ranges import CheckedFields, Range, Share
 
 # Smaller and greater numbers are not numbers of float32, or their products are not.
-LOW, HIGH = 1e-30, 1e30
+MIN_FLOAT, MAX_FLOAT = 1e-30, 1e30
 NO_LIMIT = 2**30  # tokens
 MAX_TOKENS = 10**7  # of a list; a vocabulary has fewer
 # What stands for None where only a number can.
-NEUTRAL = {
+NEUTRAL_VALUES = {
     "extra_tokens": NO_LIMIT,
     "temperature": 1.0,
     "top_k": NO_LIMIT,
@@ -176,11 +176,11 @@ class GenerationOptions(CheckedFields):
             return self
         values = {
             name: neutral if getattr(self, name) is None else getattr(self, name)
-            for name, neutral in NEUTRAL.items()
+            for name, neutral in NEUTRAL_VALUES.items()
         }
         for name in ("temperature", "top_p", "repetition_penalty"):
             value = values.get(name, getattr(self, name))
-            values[name] = float(min(max(value, LOW), HIGH))
+            values[name] = float(min(max(value, MIN_FLOAT), MAX_FLOAT))
         values["length_penalty"] = float(self.length_penalty)
         return self.with_values(values)
 

@@ -4,7 +4,7 @@ from keras import ops
 
 from zoo.generation.options import change_if
 
-LOWEST = -1e9  # the score of a token that is not chosen; finite in float32
+LOWEST_SCORE = -1e9  # the score of a token that is not chosen; finite in float32
 TOKENS_IN_PART = 128  # those whose greatest score is found first
 
 
@@ -42,7 +42,9 @@ def adjust_scores(scores, tokens, step, options, end, last):
         never = ops.convert_to_tensor([token in chosen for token in range(size)])
     else:
         active = ops.any(never)
-    scores = change_if(active, lambda s: ops.where(never[None], LOWEST, s), scores)
+    scores = change_if(
+        active, lambda s: ops.where(never[None], LOWEST_SCORE, s), scores
+    )
     if end < size:
         early = step < options.min_new_tokens - 1
         scores = change_if(
@@ -59,7 +61,7 @@ def adjust_scores(scores, tokens, step, options, end, last):
     ):
 
         def force(scores, token=token, here=here):
-            only = ops.where(ids == token, forced, LOWEST)
+            only = ops.where(ids == token, forced, LOWEST_SCORE)
             return ops.where(here[:, None], only, scores)
 
         scores = change_if(token >= 0, force, scores)
@@ -70,7 +72,7 @@ def _forbid(scores, token, here):
     """Gives a token the lowest score in some rows, bool (R,)."""
     rows = ops.arange(ops.shape(here)[0], dtype="int32")
     index = ops.stack([rows, ops.zeros_like(rows) + token], axis=-1)
-    score = ops.where(here, LOWEST, scores[:, token])
+    score = ops.where(here, LOWEST_SCORE, scores[:, token])
     return ops.scatter_update(scores, index, score)
 
 
@@ -97,7 +99,7 @@ def _search_parts(scores, parts, count):
     size = scores.shape[-1]
     if size % TOKENS_IN_PART:
         missing = (0, parts * TOKENS_IN_PART - size)
-        scores = ops.pad(scores, ((0, 0), missing), constant_values=2 * LOWEST)
+        scores = ops.pad(scores, ((0, 0), missing), constant_values=2 * LOWEST_SCORE)
     padded = ops.reshape(scores, (-1, parts, TOKENS_IN_PART))
     # In ascending order, so that of equal scores the first one is found.
     chosen = ops.sort(ops.top_k(ops.max(padded, axis=-1), count)[1], axis=-1)
@@ -145,11 +147,11 @@ def _forbid_repeated(scores, tokens, step, size):
     rows = ops.broadcast_to(rows, ops.shape(tokens))
     index = ops.stack([rows, ops.minimum(tokens, count - 1)], axis=-1)
     repeated = ops.scatter(index, ops.cast(here, "int32"), ops.shape(scores))
-    return ops.where(repeated > 0, LOWEST, scores)
+    return ops.where(repeated > 0, LOWEST_SCORE, scores)
 
 
 def keep_probable(logits, top_k=None, top_p=None):
-    """Sets the logits of improbable tokens to `LOWEST`.
+    """Sets the logits of improbable tokens to `LOWEST_SCORE`.
 
     Source: Fan et al. 2018 (top k); Holtzman et al. 2020 (top p). As in Hugging Face,
     the token whose probability reaches `top_p` is kept. OpenAI's GPT-2 drops it.
@@ -166,7 +168,7 @@ def keep_probable(logits, top_k=None, top_p=None):
 
     def keep_best(logits):
         least = ops.top_k(logits, top_k)[0][:, -1:]
-        return ops.where(logits < least, LOWEST, logits)
+        return ops.where(logits < least, LOWEST_SCORE, logits)
 
     def keep_share(logits):
         ordered = ops.top_k(logits, count)[0]
@@ -174,7 +176,7 @@ def keep_probable(logits, top_k=None, top_p=None):
         before = ops.cumsum(probability, axis=-1) - probability
         kept = ops.where(before < top_p, ordered, float("inf"))
         least = ops.min(kept, axis=-1, keepdims=True)
-        return ops.where(logits < least, LOWEST, logits)
+        return ops.where(logits < least, LOWEST_SCORE, logits)
 
     if top_k is not None:
         logits = change_if(top_k < count, keep_best, logits)

@@ -18,7 +18,7 @@ from keras import ops
 
 from zoo.generation.beam_search import beam_search
 from zoo.generation.rows import row_limits, run
-from zoo.generation.scores import LOWEST, adjust_scores, keep_probable, top_scores
+from zoo.generation.scores import LOWEST_SCORE, adjust_scores, keep_probable, top_scores
 
 
 def generate(
@@ -143,7 +143,7 @@ def next_token(step, options, end, ended=None):
     def draw(logits, row, number):
         # At a temperature near 0, only differences from the greatest one are finite.
         logits = logits - ops.max(logits, axis=-1, keepdims=True)
-        logits = ops.maximum(logits / options.temperature, LOWEST)
+        logits = ops.maximum(logits / options.temperature, LOWEST_SCORE)
         logits = keep_probable(logits, options.top_k, options.top_p)
         total = ops.cumsum(ops.softmax(logits, axis=-1), axis=-1)
         drawn = ops.take(row["numbers"], number, axis=1)[:, None] * total[:, -1:]

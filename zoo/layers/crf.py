@@ -7,7 +7,7 @@ from zoo.checks.ranges import check_values
 from zoo.layers.recurrent.scan import custom_gradient, scan
 
 # The score of an impossible transition. Sums of such scores are still finite.
-IMPOSSIBLE = -1e9
+IMPOSSIBLE_SCORE = -1e9
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -73,9 +73,9 @@ class CRF(keras.layers.Layer):
         potentials = emissions[:, :, None, :] + self.transitions
         first = emissions[:, :1] + (self.start if self.boundaries else 0.0)
         later_tags = ops.reshape(ops.arange(tags) > 0, (1, 1, tags, 1))
-        first = ops.where(later_tags, IMPOSSIBLE, first[:, :, None, :])
+        first = ops.where(later_tags, IMPOSSIBLE_SCORE, first[:, :, None, :])
         potentials = ops.concatenate([first, potentials[:, 1:]], axis=1)
-        same_tag = ops.where(ops.eye(tags, dtype="bool"), 0.0, IMPOSSIBLE)
+        same_tag = ops.where(ops.eye(tags, dtype="bool"), 0.0, IMPOSSIBLE_SCORE)
         return ops.where(mask[:, :, None, None], potentials, same_tag)
 
     def compute_mask(self, inputs, mask=None):
@@ -153,7 +153,7 @@ def _scaled(state, scores, axis):
 def _only_first(steps):
     """The state before the first token: only tag 0, since only row 0 is possible."""
     tags = steps.shape[-1]
-    start = ops.where(ops.arange(tags) == 0, 0.0, IMPOSSIBLE)
+    start = ops.where(ops.arange(tags) == 0, 0.0, IMPOSSIBLE_SCORE)
     return ops.zeros_like(steps[0, :, 0, :]) + start
 
 
@@ -215,4 +215,4 @@ def forbid(potentials, allowed, mask=None):
     place = ops.arange(ops.shape(mask)[1])[None, :, None, None]
     kept = ops.where(place == 0, first, inside)
     kept = kept & (allowed[:tags, tags] | ~_is_last(mask)[:, :, None, None])
-    return ops.where(kept | ~mask[:, :, None, None], potentials, IMPOSSIBLE)
+    return ops.where(kept | ~mask[:, :, None, None], potentials, IMPOSSIBLE_SCORE)

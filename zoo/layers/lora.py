@@ -7,7 +7,7 @@ from zoo.checks.ranges import Positive, Size, check_values
 from zoo.keras_internals import all_layers
 from zoo.layers.quantization import reset_functions
 
-ADAPTED = (keras.layers.Dense, keras.layers.Embedding)
+ADAPTED_LAYERS = (keras.layers.Dense, keras.layers.Embedding)
 
 
 def enable_lora(model, rank, alpha=None):
@@ -39,7 +39,7 @@ def enable_lora(model, rank, alpha=None):
     layers = [
         layer
         for layer in all_layers(model)
-        if type(layer) in ADAPTED and layer.trainable
+        if type(layer) in ADAPTED_LAYERS and layer.trainable
     ]
     check_values(Size, rank=rank)
     check_values(Positive | None, alpha=alpha)

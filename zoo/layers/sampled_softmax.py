@@ -7,7 +7,7 @@ from keras import ops
 
 from zoo.checks.ranges import Count, Size, check_value, check_values
 
-BLOCK = 4096  # targets whose logits are computed at once
+TARGETS_IN_BLOCK = 4096  # targets whose logits are computed at once
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -98,9 +98,9 @@ class SampledSoftmax(keras.layers.Layer):
         return ops.logsumexp(logits, axis=1) - target_logits
 
     def blocked_losses(self, hidden, targets):
-        """Computes `full_losses` of at most `BLOCK` targets at once."""
+        """Computes `full_losses` of at most `TARGETS_IN_BLOCK` targets at once."""
         count = ops.shape(targets)[0]
-        size = ops.minimum(ops.maximum(count, 1), BLOCK)
+        size = ops.minimum(ops.maximum(count, 1), TARGETS_IN_BLOCK)
         blocks = -(-count // size)
         more = blocks * size - count
         hidden = ops.pad(hidden, ((0, more), (0, 0)))

@@ -9,7 +9,7 @@ from zoo.checks.ranges import Count, NotNegative, Size, check_values
 from zoo.layers.quantization import MatrixLayer, int8_values
 
 # Bits of a random number. Numbers of this many bits and a half fit float32 exactly.
-BITS = 23
+RANDOM_BITS = 23
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -186,8 +186,8 @@ def random_vectors(keys, embedding_dim, stddev):
     columns = ops.arange(embedding_dim, dtype="int32")
     columns = _mixed(ops.cast(columns, "uint32") + _word(0x9E3779B9))
     bits = _mixed(ops.cast(keys, "uint32")[..., None] + columns)
-    numbers = ops.cast(ops.right_shift(bits, _word(32 - BITS)), "int32")
-    half = 2 ** (BITS - 1)
+    numbers = ops.cast(ops.right_shift(bits, _word(32 - RANDOM_BITS)), "int32")
+    half = 2 ** (RANDOM_BITS - 1)
     centred = ops.cast(numbers, "float32") - (half - 0.5)
     return centred * (math.sqrt(3) * stddev / half)
 

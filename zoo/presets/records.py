@@ -6,7 +6,7 @@ import math
 import pathlib
 
 from zoo.checks.ranges import check_choice
-from zoo.files.state_files import WORDS, damaged, read_state
+from zoo.files.state_files import TYPE_NAMES, damaged, read_state
 from zoo.files.whole_files import filling, replacing
 from zoo.presets.schema import FORMAT, check_record
 
@@ -46,7 +46,7 @@ def _read_record(path):
     try:
         if type(version) is not int or version < FORMAT:
             raise ValueError(
-                f"`format` must be {WORDS[int]} of at least {FORMAT}. Received: "
+                f"`format` must be {TYPE_NAMES[int]} of at least {FORMAT}. Received: "
                 f"{version!r:.80}"
             )
         if version == FORMAT:

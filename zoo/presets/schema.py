@@ -4,7 +4,7 @@ import math
 import reprlib
 import types
 
-from zoo.files.state_files import WORDS, check_shape
+from zoo.files.state_files import TYPE_NAMES, check_shape
 
 FORMAT = 2
 TOKENIZER = {
@@ -57,7 +57,7 @@ def _check_default(where, value):
         "head_multiplier": (positive, "a positive number"),
         "epochs": (positive and isinstance(value, int), "a positive integer"),
         "pooling": (value in POOLINGS, f"one of {', '.join(POOLINGS)}"),
-        "tasks": (isinstance(value, dict), WORDS[dict]),
+        "tasks": (isinstance(value, dict), TYPE_NAMES[dict]),
     }
     fits, words = rules.get(where.rpartition(".")[2], (True, ""))
     if value is not None and not fits:

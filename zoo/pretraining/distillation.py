@@ -34,7 +34,9 @@ from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer
 
 POOLING = {"pooling": "mean", "normalize": True}
-ALIGNED = 16384  # texts by which the teacher's vectors are turned to the student's
+ALIGNED_TEXTS = (
+    16384  # texts by which the teacher's vectors are turned to the student's
+)
 ROWS_AT_ONCE = 128
 # The argument `fields` of `zoo.data.read_texts`.
 FIELDS = '"words", a list of columns or of names, or None'
@@ -214,7 +216,7 @@ class Distillation(StagedObjective):
                 width = self.recipe.config_value("hidden_dim")
                 axes = principal_axes(vectors, width)
             else:
-                sample = slice(None, None, -(-len(texts) // ALIGNED))
+                sample = slice(None, None, -(-len(texts) // ALIGNED_TEXTS))
                 student = self._start().predict(texts[sample], ROWS_AT_ONCE, verbose=0)
                 axes = aligned_axes(vectors[sample], student)
             with replacing(path) as temporary, open(temporary, "wb") as file:

@@ -13,7 +13,7 @@ from zoo.programs.vectors.word_vectors import SkipGramTraining, train_word_vecto
 from zoo.text import CharacterTokenizer
 
 VECTORS = "vectors.txt"
-LINES = 2048  # lines of text that are split into words at a time
+LINES_AT_ONCE = 2048  # lines of text that are split into words at a time
 
 
 def check_vectors(options):
@@ -72,7 +72,7 @@ def split_texts(paths):
 def split_lines(lines):
     """Yields lines with white space around punctuation, see `split_texts`."""
     tokenizer, lines = CharacterTokenizer(punctuation=True), iter(lines)
-    while batch := list(itertools.islice(lines, LINES)):
+    while batch := list(itertools.islice(lines, LINES_AT_ONCE)):
         words = tokenizer(tf.constant(batch))
         joined = tf.strings.reduce_join(words, axis=1, separator=" ").numpy()
         yield from filter(None, joined.tolist())

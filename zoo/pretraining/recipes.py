@@ -22,10 +22,12 @@ from zoo.presets.schema import check_defaults
 from zoo.registry.sources import find_family
 
 OBJECTIVES = {}  # name to class, see `register_objective`
-MIXED = ("mixed_bfloat16", "mixed_float16")
-DTYPES = (*MIXED, "bfloat16", "float16", "float32", "float64")
+MIXED_DTYPES = ("mixed_bfloat16", "mixed_float16")
+DTYPES = (*MIXED_DTYPES, "bfloat16", "float16", "float32", "float64")
 Stage = tuple[Annotated[int, Range("at least 5", lambda n: n >= 5)], Size, Size]
-STAGES = "a list of stages: tokens per row (at least 5), rows per update, and updates"
+STAGES_RULE = (
+    "a list of stages: tokens per row (at least 5), rows per update, and updates"
+)
 
 
 def register_objective(kind):
@@ -89,7 +91,7 @@ class Recipe(CheckedFields):
     valid: list = ()
     start: str | None = None
     finetuning_config: dict = dataclasses.field(default_factory=dict)
-    stages: Annotated[list[Stage], Range(STAGES, bool)] = ((128, 32, 1000),)
+    stages: Annotated[list[Stage], Range(STAGES_RULE, bool)] = ((128, 32, 1000),)
     optimizer: Literal["adamw", "adagrad"] = "adamw"
     learning_rate: Positive = 1e-3
     warmup_steps: Count = 100

@@ -10,7 +10,7 @@ from zoo import presets
 from zoo.checks.number_rules import numbers_checked
 from zoo.files.path_checks import check_readable, check_writable_directory
 from zoo.files.state_files import damaged, read_state
-from zoo.files.whole_files import DAMAGED, write_json
+from zoo.files.whole_files import DAMAGE_ERRORS, write_json
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.recipes import Recipe, find_held_out, find_train
 from zoo.pretraining.start import check_configs
@@ -20,8 +20,8 @@ from zoo.training import train_steps
 from zoo.training.resume import CHECKPOINT, check_interval, choose_interval
 
 # The latter has the sizes of the files, and the checksum of the preset at the start.
-RECIPE, FILES = "recipe.json", "files.json"
-ANOTHER = "Give another output directory, or restore the file."
+RECIPE_FILE, FILES_RECORD = "recipe.json", "files.json"
+ANOTHER_OUTPUT = "Give another output directory, or restore the file."
 
 
 @numbers_checked()
@@ -50,7 +50,7 @@ def run(recipe, data, output, every=None, tensorboard=False):
         check_readable(data, directory=True)
     check_writable_directory(output)
     if (output / CHECKPOINT).exists():
-        check_archive(output / CHECKPOINT, KERAS_MEMBERS, ANOTHER)
+        check_archive(output / CHECKPOINT, KERAS_MEMBERS, ANOTHER_OUTPUT)
     if every is None:
         every = choose_interval(recipe.steps, output)
     check_interval(recipe.steps, every)
@@ -94,7 +94,7 @@ def check_recipe(recipe, data, output):
         ValueError: if a model cannot have the config.
     """
     check_configs(recipe)
-    if not (output / RECIPE).exists():
+    if not (output / RECIPE_FILE).exists():
         find_train(data, recipe.train, recipe.valid)
         find_held_out(data, recipe.valid)
 
@@ -105,12 +105,12 @@ def prepare(recipe, data, output):
     The record is written first, since the preparation may take hours. If the files of a
     new run cannot be used, the record is removed, so that they can be corrected.
     """
-    path = output / FILES
+    path = output / FILES_RECORD
     known, sizes = path.exists(), check_files(recipe, data, output)
     write_json(path, sizes, indent=2)
     try:
         return recipe.kind(recipe, data, output)
-    except (OSError, ValueError, *DAMAGED):
+    except (OSError, ValueError, *DAMAGE_ERRORS):
         if not known:
             path.unlink()
         raise
@@ -122,15 +122,15 @@ def begin(recipe, output):
     Raises:
         ValueError: if the recipes differ. The message names the fields.
     """
-    path, fields = output / RECIPE, recipe.to_json()
+    path, fields = output / RECIPE_FILE, recipe.to_json()
     for name in ("card", "defaults"):  # these may be written later
         fields.pop(name)
     if path.exists():
-        found = read_state(path, "the recipe of a run", dict, ANOTHER)
+        found = read_state(path, "the recipe of a run", dict, ANOTHER_OUTPUT)
         try:  # fields that the older file lacks have their defaults
             found = Recipe.from_json(found, "it").to_json()
         except ValueError as error:
-            raise damaged(path, "the recipe of a run", error, ANOTHER) from error
+            raise damaged(path, "the recipe of a run", error, ANOTHER_OUTPUT) from error
         # The config for fine-tuning is used at the end only, so it may be corrected.
         kept = fields.keys() - {"finetuning_config"}
         differing = sorted(key for key in kept if fields[key] != found.get(key))
@@ -155,14 +155,16 @@ def check_files(recipe, data, output):
     Raises:
         ValueError: if files were added, removed or changed. The message names them.
     """
-    data, path = pathlib.Path(data), output / FILES
+    data, path = pathlib.Path(data), output / FILES_RECORD
     patterns = [*recipe.train, *recipe.valid]
     files = sorted({file for pattern in patterns for file in data.glob(pattern)})
     sizes = {file.relative_to(data).as_posix(): file.stat().st_size for file in files}
     stored = None
     if path.exists():
         shape = {str: (int, str, types.NoneType)}
-        stored = read_state(path, "the record of the files of a run", shape, ANOTHER)
+        stored = read_state(
+            path, "the record of the files of a run", shape, ANOTHER_OUTPUT
+        )
     if sizes and recipe.start and recipe.start in (stored or [recipe.start]):
         weights = find_weights(find_preset(recipe.start))
         sizes[recipe.start] = weights and sha256(weights)

@@ -32,7 +32,7 @@ from zoo.text.words.word_tokenizer import SPECIALS
 
 MODEL = "sentencepiece.model"
 TEXTS_AT_ONCE = 65536
-MINIMUM = 2  # how often a word of the source must occur to have an id
+MIN_COUNT = 2  # how often a word of the source must occur to have an id
 # The mean square of the components of word vectors at the start. Inputs of this size
 # use the range of the gates of an LSTM.
 MEAN_SQUARE = 0.1
@@ -160,7 +160,7 @@ class Translation(StagedObjective):
         """Makes the tokenizer of a source of words, and the vectors of the words."""
         self._write_model(path, self.train[1], "target_vocabulary_size")
         limit = self.recipe.config_value("vocabulary_size") - len(SPECIALS)
-        words = count_words(split_lines(self.train[0]), MINIMUM, lowercase=True)
+        words = count_words(split_lines(self.train[0]), MIN_COUNT, lowercase=True)
         self.vectors = learn_vectors(self.options.vectors, self.data, self.output)
         if self.vectors:
             known = {*self.vectors[0]}

@@ -26,7 +26,7 @@ from zoo.tasks.classifiers.ensemble import find_members
 from zoo.training.schedules import check_learning_rate
 
 # The paths of learned tables of positions.
-POSITIONS = tuple(
+POSITION_TABLES = tuple(
     f"{side}position_embedding/embeddings" for side in ("", "encoder_", "decoder_")
 )
 
@@ -214,7 +214,7 @@ def _build_part(record, dtype):
 def _with_positions(source, length):
     """The source with tables of so many positions, if it has learned ones."""
     weights = dict(source.weights)
-    for path in weights.keys() & {*POSITIONS}:
+    for path in weights.keys() & {*POSITION_TABLES}:
         table = weights[path]
         weights[path] = np.resize(table, (length, table.shape[1]))  # repeats the rows
     return dataclasses.replace(source, weights=weights)

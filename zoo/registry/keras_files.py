@@ -13,10 +13,10 @@ from zoo.checkpoint import check_hdf5
 from zoo.files.inflation import check_members, read_member
 from zoo.tasks import Task
 
-CONFIG, WEIGHTS = "config.json", "model.weights.h5"
-KERAS_MEMBERS = (CONFIG, "metadata.json", WEIGHTS)
+CONFIG_MEMBER, WEIGHTS_MEMBER = "config.json", "model.weights.h5"
+KERAS_MEMBERS = (CONFIG_MEMBER, "metadata.json", WEIGHTS_MEMBER)
 # The errors of `zipfile` for damaged archives.
-DAMAGE = (
+DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
     *(RuntimeError, ValueError),
 )
@@ -37,7 +37,7 @@ def check_archive(path, names=(), advice="Copy the file again, or save it again.
                 missing = sorted({*names} - {*archive.namelist()})
                 if missing:
                     raise zipfile.BadZipFile(f"it lacks {', '.join(missing)}")
-        except DAMAGE as error:
+        except DAMAGE_ERRORS as error:
             raise _damaged(path, error, advice) from error
 
 
@@ -45,10 +45,10 @@ def check_contents(path):
     """Checks that a `.keras` file has JSON that is not too deep, and sound weights."""
     try:
         with zipfile.ZipFile(path) as archive:
-            json.loads(read_member(archive, CONFIG))
-            weights = io.BytesIO(read_member(archive, WEIGHTS))
+            json.loads(read_member(archive, CONFIG_MEMBER))
+            weights = io.BytesIO(read_member(archive, WEIGHTS_MEMBER))
         check_hdf5(weights, path.stat().st_size)
-    except (*DAMAGE, RecursionError) as error:
+    except (*DAMAGE_ERRORS, RecursionError) as error:
         raise _damaged(path, error) from error
 
 

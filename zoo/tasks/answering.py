@@ -9,7 +9,7 @@ import tensorflow as tf
 from zoo.tasks.inputs.text_input import rows_at_once
 
 MAX_FUNCTIONS = 8  # compiled ones of a model, some 40 MB each
-FUNCTIONS = threading.Lock()
+FUNCTIONS_LOCK = threading.Lock()
 
 
 def answer_texts(model, x, batch_size=None):
@@ -71,7 +71,7 @@ def compiled_function(model, key, function, signature=None, **options):
     if model.answer_function is None:
         model.answer_function = {}
     functions = model.answer_function  # Keras makes another dict of it
-    with FUNCTIONS:
+    with FUNCTIONS_LOCK:
         found = functions.pop(key, None) or tf.function(
             function, signature, autograph=False, **options
         )

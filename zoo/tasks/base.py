@@ -17,7 +17,7 @@ from zoo.tasks.losses.weighted_means import named_metrics
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.signatures import export_task
 from zoo.tasks.task_layers import head_layers, used_variables
-from zoo.tasks.task_saving import COMPILES, TaskSaving
+from zoo.tasks.task_saving import COMPILES_NEW_TASKS, TaskSaving
 from zoo.training import AdamW, PlannedDecay, layer_depths
 
 
@@ -124,7 +124,7 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         self.truncation_reported = False
         self.frozen_before = None
         self.new_heads = head_layers(self)
-        if COMPILES.get():
+        if COMPILES_NEW_TASKS.get():
             self.compile()
 
     @property

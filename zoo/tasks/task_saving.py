@@ -20,17 +20,17 @@ from zoo.layers import quantize_again, quantize_model, quantized_layers
 from zoo.tasks.losses.logit_losses import LossError
 
 # Whether a new task is compiled; Keras compiles those that it loads from files.
-COMPILES = contextvars.ContextVar("COMPILES", default=True)
+COMPILES_NEW_TASKS = contextvars.ContextVar("COMPILES", default=True)
 
 
 @contextlib.contextmanager
 def uncompiled():
     """A context in which a new task is not compiled."""
-    token = COMPILES.set(False)
+    token = COMPILES_NEW_TASKS.set(False)
     try:
         yield
     finally:
-        COMPILES.reset(token)
+        COMPILES_NEW_TASKS.reset(token)
 
 
 def without_state(config):

@@ -14,8 +14,8 @@ from zoo.training.schedules import PlannedSchedule
 from zoo.training.update_plan import unwrapped
 
 SMOOTHING = 0.9  # of the exponential average of the loss
-DIVERGED = 4.0  # times the lowest smoothed loss
-MARGIN = 10.0  # between the rate with the lowest loss and the suggestion
+DIVERGENCE_FACTOR = 4.0  # times the lowest smoothed loss
+RATE_MARGIN = 10.0  # between the rate with the lowest loss and the suggestion
 
 
 UPDATES = Annotated[int, Range("an integer of at least 2", lambda n: n >= 2)]
@@ -59,7 +59,7 @@ class RateCurve(CheckedFields):
         # the loss falls, and leaves a margin for the rest of the training.
         if not self.smoothed or np.argmin(self.smoothed) == 0:
             return None
-        return self.rates[int(np.argmin(self.smoothed))] / MARGIN
+        return self.rates[int(np.argmin(self.smoothed))] / RATE_MARGIN
 
 
 class RangeTest(keras.callbacks.Callback):
@@ -115,7 +115,7 @@ class RangeTest(keras.callbacks.Callback):
             self.losses.append(loss)
             self.average = SMOOTHING * self.average + (1 - SMOOTHING) * loss
             self.smoothed.append(self.average / (1 - SMOOTHING ** len(self.losses)))
-            diverged = self.smoothed[-1] > DIVERGED * min(self.smoothed)
+            diverged = self.smoothed[-1] > DIVERGENCE_FACTOR * min(self.smoothed)
             if diverged or len(self.losses) == len(self.rates):
                 self.model.stop_training = True
 

@@ -16,9 +16,9 @@ from zoo.training.averaging import AverageWeights
 from zoo.training.optimizer_base import strategy_scope
 
 CHECKPOINT = "checkpoint.keras"
-INTERVAL = 100  # batches between checkpoints, about
+DEFAULT_INTERVAL = 100  # batches between checkpoints, about
 # Numbers in a checkpoint.
-FINISHED, EVERY = "finished_batches.txt", "batches_of_an_epoch.txt"
+FINISHED_MEMBER, INTERVAL_MEMBER = "finished_batches.txt", "batches_of_an_epoch.txt"
 
 
 class SaveWhole(keras.callbacks.Callback):
@@ -54,8 +54,8 @@ class SaveWhole(keras.callbacks.Callback):
             self.model.save(temporary)
             if self.every:
                 with zipfile.ZipFile(temporary, "a") as file:
-                    file.writestr(FINISHED, str((epoch + 1) * self.every))
-                    file.writestr(EVERY, str(self.every))
+                    file.writestr(FINISHED_MEMBER, str((epoch + 1) * self.every))
+                    file.writestr(INTERVAL_MEMBER, str(self.every))
 
     def _stop(self, reason):
         update = _updates(self.model)
@@ -138,13 +138,10 @@ def train_steps(
     directory = pathlib.Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     checkpoint, log = directory / CHECKPOINT, directory / "log.csv"
-    model = _load(checkpoint, model)
-    _check_same_interval(checkpoint, every)
-    start = _finished_batches(checkpoint, model)
-    check_interval(steps, every, start)
+    model, start = _resume(checkpoint, model, steps, every)
     _trim(log, start // every)
-    averaging = AverageWeights(average, directory / "last_weights")
-    means = [averaging] if average > 1 else []
+    mean = AverageWeights(average, directory / "last_weights")
+    means = [mean] if average > 1 else []
     progress = [] if sizes is None else [Throughput(sizes, start)]
     if start < steps:
         log = keras.callbacks.CSVLogger(log, append=start > 0)
@@ -185,8 +182,8 @@ def choose_interval(steps, directory, every=None):
     # `every` is by default that of the checkpoint in the directory, or about 100. If
     # the divisor is less than a tenth of it, the smallest divisor above is taken.
     if every is None:
-        stored = _read_number(pathlib.Path(directory) / CHECKPOINT, EVERY)
-        every = stored or INTERVAL
+        stored = _read_number(pathlib.Path(directory) / CHECKPOINT, INTERVAL_MEMBER)
+        every = stored or DEFAULT_INTERVAL
     return _nearest_divisor(steps, every)
 
 
@@ -213,7 +210,7 @@ def check_interval(steps, every, finished=0):
 
 def _check_same_interval(checkpoint, interval):
     """Raises ValueError if a checkpoint was written after other numbers of batches."""
-    stored = _read_number(checkpoint, EVERY)
+    stored = _read_number(checkpoint, INTERVAL_MEMBER)
     if stored not in (None, interval):
         raise ValueError(
             "`every` must be that of the checkpoint, which numbers the lines of the "
@@ -223,20 +220,17 @@ def _check_same_interval(checkpoint, interval):
         )
 
 
-def _load(checkpoint, model):
-    """The model of a checkpoint, in the strategy of `model`, or `model` itself."""
-    if not checkpoint.exists():
-        return model
-    with strategy_scope(getattr(model, "optimizer", None)):
-        return keras.saving.load_model(checkpoint)
-
-
-def _finished_batches(checkpoint, model):
-    """The batches before a checkpoint; 0 without one."""
-    finished = _read_number(checkpoint, FINISHED)
-    if finished is not None:
-        return finished
-    return _updates(model) * _batches_per_update(model.optimizer)
+def _resume(checkpoint, model, steps, every):
+    """The model of a checkpoint, or `model` without one, and its finished batches."""
+    if checkpoint.exists():
+        with strategy_scope(getattr(model, "optimizer", None)):
+            model = keras.saving.load_model(checkpoint)
+    _check_same_interval(checkpoint, every)
+    finished = _read_number(checkpoint, FINISHED_MEMBER)
+    if finished is None:
+        finished = _updates(model) * _batches_per_update(model.optimizer)
+    check_interval(steps, every, finished)
+    return model, finished
 
 
 def _read_number(checkpoint, name):

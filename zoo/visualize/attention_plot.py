@@ -11,9 +11,9 @@ from zoo.visualize.attention_view import Attention, check_attention
 from zoo.visualize.figures import STYLE, save_figure
 from zoo.visualize.plain_text import printable, to_text
 
-CELL, SMALL = 0.3, 0.9  # inches: a token, and the map of a head
-LARGEST = 12  # inches of a side with all tokens
-FONT, SMALLEST = 9, 4  # points, of the names of tokens
+TOKEN_SIDE, MAP_SIDE = 0.3, 0.9  # inches: a token, and the map of a head
+MAX_SIDE = 12  # inches of a side with all tokens
+FONT_SIZE, MIN_FONT_SIZE = 9, 4  # points, of the names of tokens
 
 
 def plot_attention(attention, path, layer=None, head=None, title=""):
@@ -64,7 +64,7 @@ def plot_attention(attention, path, layer=None, head=None, title=""):
 def _overview(weights, title):
     """A figure with a small map of each head."""
     layers, heads = weights.shape[:2]
-    size = (SMALL * heads + 0.8, SMALL * layers + 0.9)
+    size = (MAP_SIDE * heads + 0.8, MAP_SIDE * layers + 0.9)
     figure = Figure(figsize=size, layout="constrained")
     places = figure.subplots(layers, heads, squeeze=False)
     for (layer, head), axes in np.ndenumerate(places):
@@ -83,7 +83,9 @@ def _overview(weights, title):
 def _map(weights, attention, title):
     """A figure with one map and the names of the tokens."""
     rows, columns = weights.shape
-    width, height = (min(1.8 + CELL * count, LARGEST) for count in (columns, rows))
+    width, height = (
+        min(1.8 + TOKEN_SIDE * count, MAX_SIDE) for count in (columns, rows)
+    )
     figure = Figure(figsize=(width, height))
     axes = figure.subplots()
     image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=weights.max() or 1)
@@ -92,8 +94,8 @@ def _map(weights, attention, title):
     box = axes.get_position()
     # In points, of a token: a cell is as wide as it is high.
     room = 72 * min(box.width * width / columns, box.height * height / rows)
-    step = max(math.ceil(SMALLEST / room), 1)
-    options = {"fontsize": min(FONT, step * room)}
+    step = max(math.ceil(MIN_FONT_SIZE / room), 1)
+    options = {"fontsize": min(FONT_SIZE, step * room)}
     across, down = attention.attended[::step], attention.tokens[::step]
     places = range(0, columns, step), range(0, rows, step)
     axes.set_xticks(places[0], [*map(printable, across)], rotation=90, **options)

@@ -15,7 +15,9 @@ from zoo.visualize.pages import escape, write_page
 
 TEMPLATE = pathlib.Path(__file__).with_name("attention_view.html")
 SCRIPT = TEMPLATE.with_suffix(".js")
-STEPS = 65535  # a weight is stored in 16 bits, so it is off by at most 1 / 131070
+WEIGHT_STEPS = (
+    65535  # a weight is stored in 16 bits, so it is off by at most 1 / 131070
+)
 SHAPE = ("layers", "heads", "tokens", "attended tokens")
 TOLERANCE = 1e-3  # of weights that were rounded, outside of [0, 1]
 
@@ -140,7 +142,7 @@ def save_attention_page(path, attention, title="Attention", model=""):
 def _entry(name, attention):
     """What the page holds about a kind, plain values."""
     weights, tokens, attended = check_attention(name, attention)
-    steps = np.rint(np.clip(weights, 0, 1) * STEPS).astype("<u2")
+    steps = np.rint(np.clip(weights, 0, 1) * WEIGHT_STEPS).astype("<u2")
     kind = KINDS[name]
     return {
         "name": name,

@@ -10,20 +10,26 @@ from zoo.files.whole_files import replacing
 from zoo.visualize.plain_text import printable, to_path, to_text
 
 DPI = 150  # of files in pixels
-COLORS = 10  # of Matplotlib's cycle; then come other styles of lines
+NUM_COLORS = 10  # of Matplotlib's cycle; then come other styles of lines
 # A legend below the axes hides no part of a curve.
-BELOW = dict(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
+LEGEND_BELOW = dict(
+    loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False
+)
 # Beside Matplotlib's own, those that are installed; they have the characters of Asia.
 FONTS = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "PingFang SC"),
     *("Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Malgun Gothic"),
     *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai"),
 )
-INSTALLED = {*get_font_names()}
+INSTALLED_FONTS = {*get_font_names()}
 # Text stays text in SVG, a label with a dollar sign is no formula, and equal data give
 # an equal file on one machine.
 STYLE = {
-    "font.family": ["DejaVu Sans", *(n for n in FONTS if n in INSTALLED), "sans-serif"],
+    "font.family": [
+        "DejaVu Sans",
+        *(n for n in FONTS if n in INSTALLED_FONTS),
+        "sans-serif",
+    ],
     "svg.fonttype": "none",
     "svg.hashsalt": "zoo",
     "text.parse_math": False,

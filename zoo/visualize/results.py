@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from zoo.checks.ranges import Size, check_value, check_values
-from zoo.visualize.figures import BELOW, COLORS, STYLE, save_figure, shown
+from zoo.visualize.figures import LEGEND_BELOW, NUM_COLORS, STYLE, save_figure, shown
 from zoo.visualize.given_values import to_dict, to_numbers, to_texts
 from zoo.visualize.plain_text import printable, to_text
 
@@ -16,7 +16,7 @@ MOST_NUMBERS = 16  # labels; the cells of a larger confusion matrix show no coun
 MOST_NAMES = 300  # labels; a larger confusion matrix does not name them
 MOST_MARKERS = 12  # values; a longer curve has markers only at values between gaps
 LONGEST_LABEL = 24  # characters
-LINES = ("-", "--", ":", "-.")
+LINE_STYLES = ("-", "--", ":", "-.")
 
 
 def plot_confusion(matrix, labels, path, title=""):
@@ -147,15 +147,15 @@ def plot_curves(curves, path, title="", xlabel="", ylabel="", pairs=False):
         axes = figure.subplots()
         for number, (name, (places, values)) in enumerate(curves.items()):
             color, odd = divmod(number, 2) if pairs else (number, 0)
-            style = color // COLORS * (2 if pairs else 1) + odd
+            style = color // NUM_COLORS * (2 if pairs else 1) + odd
             if len(values):
-                options = {"color": f"C{color % COLORS}", "label": shown(name)}
-                options["linestyle"] = LINES[style % len(LINES)]
+                options = {"color": f"C{color % NUM_COLORS}", "label": shown(name)}
+                options["linestyle"] = LINE_STYLES[style % len(LINE_STYLES)]
                 axes.plot(places, values, **options, **_markers(values))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(**{key: to_text(value) for key, value in words.items()})
         if axes.lines:
-            axes.legend(**BELOW)
+            axes.legend(**LEGEND_BELOW)
         return save_figure(figure, path)
 
 
@@ -235,7 +235,7 @@ def plot_rate_curve(curve, path, title="Learning-rate range test"):
         axes.set(
             xscale="log", xlabel="learning rate", ylabel="loss", title=to_text(title)
         )
-        axes.legend(**BELOW)
+        axes.legend(**LEGEND_BELOW)
         return save_figure(figure, path)
 
 

@@ -7,9 +7,9 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
 from zoo.visualize.figures import (
-    BELOW,
-    COLORS,
     DPI,
+    LEGEND_BELOW,
+    NUM_COLORS,
     STYLE,
     clean_texts,
     save_figure,
@@ -20,11 +20,16 @@ from zoo.visualize.given_values import to_dict, to_list, to_numbers, to_texts
 from zoo.visualize.plain_text import printable, to_text
 
 LONGEST_TEXT = 40  # characters
-RADIUS = 3  # around a point, without texts; in the unit of the same name
+POINT_RADIUS = 3  # around a point, without texts; in the unit of the same name
 MARKERS = ("o", "s", "^", "D")  # of points; another one after ten colors
 HATCHES = (None, "//", "..", "xx")  # of bars, likewise
 # Where a text is written beside its point: offset in points, and alignment.
-PLACES = [((4, 3), "left"), ((4, -8), "left"), ((-4, 3), "right"), ((-4, -8), "right")]
+TEXT_PLACES = [
+    ((4, 3), "left"),
+    ((4, -8), "left"),
+    ((-4, 3), "right"),
+    ((-4, -8), "right"),
+]
 
 
 def plot_map(vectors, labels, path, title="", texts=()):
@@ -64,13 +69,13 @@ def plot_map(vectors, labels, path, title="", texts=()):
         axes = figure.subplots()
         for number, name in enumerate(dict.fromkeys(labels)):
             rows = [i for i, label in enumerate(labels) if label == name]
-            options = {"marker": MARKERS[number // COLORS % len(MARKERS)]}
+            options = {"marker": MARKERS[number // NUM_COLORS % len(MARKERS)]}
             axes.scatter(*points[rows].T, s=18, alpha=0.7, label=shown(name), **options)
         names = (f"direction {i + 1} ({share:.0f} %)" for i, share in enumerate(shares))
         axes.set(
             **dict(zip(("xlabel", "ylabel"), names, strict=True)), title=to_text(title)
         )
-        axes.legend(**BELOW)
+        axes.legend(**LEGEND_BELOW)
         clean_texts(figure)
         with silent_glyphs():
             _write_texts(axes, points, texts)
@@ -83,11 +88,11 @@ def _write_texts(axes, points, texts):
     A text does not cover another text, a point or the vertical axis.
     """
     axes.figure.draw_without_rendering()
-    places, size = axes.transData.transform(points), RADIUS * axes.figure.dpi / 72
+    places, size = axes.transData.transform(points), POINT_RADIUS * axes.figure.dpi / 72
     taken = [Bbox([place - size, place + size]) for place in places]
     for point, text in zip(points, texts, strict=False):
         short = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
-        for offset, side in PLACES if short else ():
+        for offset, side in TEXT_PLACES if short else ():
             options = {"textcoords": "offset points", "fontsize": 6, "ha": side}
             written = axes.annotate(short, point, offset, **options)
             box = written.get_window_extent()
@@ -120,9 +125,9 @@ def plot_layer_weights(weights, path, title=""):
         axes = figure.subplots()
         for number, (name, row) in enumerate(zip(rows, table, strict=True)):
             places = np.arange(count) + (number - (len(table) - 1) / 2) * width
-            hatch = HATCHES[number // COLORS % len(HATCHES)]
+            hatch = HATCHES[number // NUM_COLORS % len(HATCHES)]
             axes.bar(places, row, width * 0.9, label=shown(name), hatch=hatch)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(xlabel="layer", ylabel="weight", title=to_text(title))
-        axes.legend(**BELOW)
+        axes.legend(**LEGEND_BELOW)
         return save_figure(figure, path)

@@ -9,7 +9,7 @@ from zoo.text import read_tree
 from zoo.visualize.figures import STYLE, save_figure
 from zoo.visualize.plain_text import to_text
 
-CHARACTER, LEVEL, GAP = 0.09, 0.55, 0.2  # inches
+CHARACTER_WIDTH, LEVEL_HEIGHT, GAP_WIDTH = 0.09, 0.55, 0.2  # inches
 MOST_LEVELS = 200
 
 
@@ -29,7 +29,7 @@ def plot_tree(tree, path, title=""):
     nodes, height = [], _depth(tree)
     width, _ = _place(tree, 0.0, height, nodes)
     with rc_context(STYLE):
-        figure = Figure(figsize=(width + 0.4, LEVEL * (height + 1) + 0.4))
+        figure = Figure(figsize=(width + 0.4, LEVEL_HEIGHT * (height + 1) + 0.4))
         axes = figure.add_axes((0, 0, 1, 1))  # in inches
         for (x, y), text, children in nodes:
             # Lines end above and below the text of a node.
@@ -69,7 +69,7 @@ def _depth(tree):
 def _size(text):
     """The width of a text with the gap after it, in inches."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return (len(text) + wide) * CHARACTER + GAP
+    return (len(text) + wide) * CHARACTER_WIDTH + GAP_WIDTH
 
 
 def _width(tree):

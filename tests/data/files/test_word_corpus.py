@@ -33,8 +33,8 @@ def test_empty_sentences_are_ignored(corpus):
 
 
 def test_blocks_and_calls_change_nothing(tmp_path, corpus, monkeypatch):
-    monkeypatch.setattr(word_corpus, "LINES", 2)
-    monkeypatch.setattr(word_corpus, "BLOCK", 3)
+    monkeypatch.setattr(word_corpus, "SENTENCES_PER_CALL", 2)
+    monkeypatch.setattr(word_corpus, "IDS_AT_ONCE", 3)
     write_word_corpus(iter(SENTENCES), TOKENIZER, tmp_path / "again")
     again = read_word_corpus(tmp_path / "again")
     assert again.words == corpus.words

@@ -64,7 +64,7 @@ def test_some_words_of_small_blocks_are_the_same(backbone, monkeypatch):
     every, counts = layer_vectors.word_vectors(backbone, texts)
     assert counts.tolist() == [3, 0, 7, 1]
     means = layer_vectors.text_vectors(backbone, texts)
-    monkeypatch.setattr(layer_vectors, "BYTES", 20)
+    monkeypatch.setattr(layer_vectors, "BYTES_AT_ONCE", 20)
     blocks = [*layer_vectors._blocks(tf.constant(texts), 32)]
     assert [*map(len, blocks)] == [1, 1, 2]
     wanted = [[2, 0], [], [5, 5], []]

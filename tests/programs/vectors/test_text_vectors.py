@@ -23,7 +23,7 @@ def embedder(preset):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(text_vectors, "TEXTS", 5)
+    monkeypatch.setattr(text_vectors, "TEXTS_IN_BLOCK", 5)
 
 
 def embed(*arguments, **options):
@@ -56,7 +56,7 @@ def test_vectors_are_those_of_the_embedder(preset, embedder):
 
 
 def test_long_texts_make_small_blocks(embedder, monkeypatch):
-    monkeypatch.setattr(text_vectors, "CHARACTERS", 60)
+    monkeypatch.setattr(text_vectors, "CHARACTERS_IN_BLOCK", 60)
     sizes = [len(block) for block in text_vectors._blocks(iter(TEXTS))]
     assert sum(sizes) == len(TEXTS) and max(sizes) < 5
     assert [*text_vectors._blocks(iter(["a" * 99, "b"]))] == [["a" * 99], ["b"]]

@@ -49,11 +49,11 @@ def lengths_read(model, monkeypatch):
 def test_windows_give_the_logits_of_the_whole_text(cell, reverse, head, monkeypatch):
     model = make(cell, reverse, head)
     x = model.preprocessor((tf.constant(TEXTS),))
-    assert x["token_ids"].shape[1] > 2 * windows.WINDOW
+    assert x["token_ids"].shape[1] > 2 * windows.TOKENS_IN_WINDOW
     read = lengths_read(model, monkeypatch)
     found = model(x, training=False)
     assert len(read) > 2
-    assert max(length for _, length in read) <= windows.WINDOW
+    assert max(length for _, length in read) <= windows.TOKENS_IN_WINDOW
     assert sum(length for _, length in read) < x["token_ids"].shape[1] + len(read)
     model.reads_windows = False
     expected = model(x, training=False)
@@ -104,9 +104,9 @@ def logits_and_gradients(model):
 @pytest.mark.slow
 @pytest.mark.parametrize("cell, reverse", MODELS)
 def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 7)
+    monkeypatch.setattr(windows, "TOKENS_IN_WINDOW", 7)
     for module in (windows, sequence_task):
-        monkeypatch.setattr(module, "TAIL", 16)
+        monkeypatch.setattr(module, "TOKENS_IN_TAIL", 16)
     model = make(cell, reverse, head_dropout=0.0)
     model.get_layer("hidden_dropout").rate = 0.0
     for layer in model.layers:
@@ -132,7 +132,7 @@ def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
 )
 def test_long_documents_are_trained(kind, request, monkeypatch):
     for module in (windows, sequence_task):
-        monkeypatch.setattr(module, "TAIL", 16)
+        monkeypatch.setattr(module, "TOKENS_IN_TAIL", 16)
     strategy = tf.distribute.get_strategy()
     if kind == "replicas":
         strategy = request.getfixturevalue("two_replicas")

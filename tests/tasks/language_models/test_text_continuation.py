@@ -51,7 +51,7 @@ def test_greedy_tokens_are_those_of_the_whole_text_read_again(model):
 
 @pytest.mark.slow
 def test_a_prompt_may_be_longer_than_a_window(monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 2)
+    monkeypatch.setattr(windows, "TOKENS_IN_WINDOW", 2)
     model = make(num_layers=1)
     prompts = ["a good good bad film", "the film", ""]
     found = model.generate(prompts, max_new_tokens=3)

@@ -144,7 +144,7 @@ def assert_equal(ours, theirs):
 def test_many_questions_are_compared_in_parts(model, monkeypatch):
     rows = make_questions(9)
     whole = model.answer(rows)
-    monkeypatch.setattr("zoo.tasks.questions.span_decoding.QUESTIONS", 2)
+    monkeypatch.setattr("zoo.tasks.questions.span_decoding.QUESTIONS_IN_BLOCK", 2)
     for name, value in model.answer(rows).items():
         assert_equal(value, whole[name])
 
@@ -286,13 +286,13 @@ def test_ends_without_tokens_do_not_count(model, context, text, begin, expected)
 def test_many_long_contexts_are_answered_in_small_blocks(model, monkeypatch):
     rows = make_questions(9)
     expected = model.answer(rows)
-    monkeypatch.setattr(finding_answers, "BYTES", 100)
+    monkeypatch.setattr(finding_answers, "BYTES_IN_BLOCK", 100)
     for name, value in model.answer(rows).items():
         assert_equal(value, expected[name])
     sizes = np.array([90, 9, 2, 500, 1, 1])
     blocks = [sizes[own].tolist() for own in finding_answers._blocks(sizes)]
     assert blocks == [[90, 9], [2], [500], [1, 1]]
-    monkeypatch.setattr(finding_answers, "QUESTIONS", 2)
+    monkeypatch.setattr(finding_answers, "QUESTIONS_IN_BLOCK", 2)
     assert [s.stop for s in finding_answers._blocks(np.ones(5, int))] == [2, 4, 5]
     assert [*finding_answers._blocks(np.zeros(0, int))] == [slice(0, 0)]
 

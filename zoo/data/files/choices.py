@@ -7,11 +7,11 @@ from zoo.data.files.table_columns import plain_name
 from zoo.data.files.table_files import read_table
 
 # Names of columns, without upper case, spaces and punctuation.
-SWAG = ("sent1", "sent2")
-TEXTS = ("text", "prompt", "context", "premise", "ctx")
-QUESTION = "question"
-LABELS = ("label", "answer", "gold", "correct")
-NUMBERED = re.compile(r"(.*\D)(\d+)")
+SWAG_COLUMNS = ("sent1", "sent2")
+TEXT_COLUMNS = ("text", "prompt", "context", "premise", "ctx")
+QUESTION_COLUMN = "question"
+LABEL_COLUMNS = ("label", "answer", "gold", "correct")
+NUMBERED_COLUMN = re.compile(r"(.*\D)(\d+)")
 
 
 def read_choices(path):
@@ -64,17 +64,17 @@ def _named_columns(table):
     They are those of texts, those that begin every choice, choices, and labels.
     """
     names = [plain_name(name) for name in table.names]
-    texts, begins = [name for name in TEXTS if name in names], []
-    if {*SWAG} <= {*names}:
-        texts, begins = SWAG[:1], SWAG[1:]
+    texts, begins = [name for name in TEXT_COLUMNS if name in names], []
+    if {*SWAG_COLUMNS} <= {*names}:
+        texts, begins = SWAG_COLUMNS[:1], SWAG_COLUMNS[1:]
     elif len(texts) > 1:
         raise ValueError(
             f"{table.path} must have one column of texts. Received: "
             f"{', '.join(texts)}. Remove or rename the others."
         )
-    elif QUESTION in names:
-        texts.append(QUESTION)
-    label = next((name for name in LABELS if name in names), None)
+    elif QUESTION_COLUMN in names:
+        texts.append(QUESTION_COLUMN)
+    label = next((name for name in LABEL_COLUMNS if name in names), None)
     choices = _numbered(names, (*texts, *begins))
     if texts and label and choices:
         texts, begins = ([*map(names.index, part)] for part in (texts, begins))
@@ -92,7 +92,7 @@ def _numbered(names, excluded):
     """The columns that have one name with the numbers 0, 1 ... or 1, 2 ..."""
     groups = collections.defaultdict(list)
     for column, name in enumerate(names):
-        match = NUMBERED.fullmatch(name)
+        match = NUMBERED_COLUMN.fullmatch(name)
         if match and name not in excluded:
             groups[match[1]].append((int(match[2]), column))
     groups = [sorted(group) for group in groups.values() if len(group) > 1]

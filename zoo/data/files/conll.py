@@ -10,7 +10,7 @@ from zoo.files.whole_files import open_any, replacing
 
 DOCUMENT = "-DOCSTART-"
 REMARKS = ("# ", "#begin document", "#end document")
-BEGINS = (DOCUMENT, "#begin document", "# newdoc")  # of a document
+DOCUMENT_BEGINS = (DOCUMENT, "#begin document", "# newdoc")  # of a document
 SPACES = re.compile(r"[ \t\r\n]")  # what separates columns and lines
 # In CoNLL-U: a line of several words (1-2) or of an empty word (8.1).
 _NO_WORD = re.compile(r"\d+[-.]\d+(\t[^\t]*){9}")
@@ -57,7 +57,7 @@ def read_conll(path, word=None, tag=None, documents=False, skip_empty_words=Fals
     sentences, rows, begins, width, wordless = [], [], [], 0, []
     for number, line in enumerate(itertools.chain(read_lines(path), [""]), start=1):
         fields = _split(line, max(width, 2))
-        if line.startswith(BEGINS) and (line.startswith(DOCUMENT) or not rows):
+        if line.startswith(DOCUMENT_BEGINS) and (line.startswith(DOCUMENT) or not rows):
             begins.append(len(sentences) + bool(rows))
         if not any(fields) or fields[0] == DOCUMENT:
             sentences.append(rows)

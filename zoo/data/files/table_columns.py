@@ -3,21 +3,21 @@
 import shlex
 
 # Names of columns, without upper case, spaces and punctuation.
-TEXTS = {
+TEXT_COLUMNS = {
     *("text", "texts", "sentence", "sentences", "phrase", "paragraph", "passage"),
     *("review", "reviewtext", "reviewbody", "comment", "commenttext", "commentbody"),
     *("content", "utterance", "tweet", "tweettext", "message", "post", "statement"),
     *("question", "questiontext", "query", "document", "article", "body"),
     *("title", "headline", "description", "shortdescription", "abstract", "summary"),
 }
-PAIRS = [
+PAIR_COLUMNS = [
     *(("sentence1", "sentence2"), ("sentencea", "sentenceb"), ("text1", "text2")),
     *(("texta", "textb"), ("text", "textpair"), ("premise", "hypothesis")),
     *(("question1", "question2"), ("1string", "2string"), ("question", "sentence")),
     *(("question", "answer"), ("question", "passage"), ("query", "passage")),
     *(("query", "document"), ("claim", "evidence"), ("headline", "body")),
 ]
-LABELS = {
+LABEL_COLUMNS = {
     *("label", "labels", "class", "classindex", "category", "target", "intent"),
     *("sentiment", "topic", "emotion", "polarity", "rating", "stars", "score"),
     *("goldlabel", "entailmentlabel", "entailmentjudgment", "relatedness"),
@@ -104,12 +104,12 @@ def _known_columns(names, found):
 
     candidates = {}
     if "text" not in found:
-        pairs = [(i, j) for a, b in PAIRS for i in called(a) for j in called(b)]
+        pairs = [(i, j) for a, b in PAIR_COLUMNS for i in called(a) for j in called(b)]
         of_pairs = {i for pair in pairs for i in pair}
-        single = ([] if pairs else called("text")) or called(*TEXTS)
+        single = ([] if pairs else called("text")) or called(*TEXT_COLUMNS)
         candidates["text"] = pairs + [(i,) for i in single if i not in of_pairs]
     if "label" not in found:
-        candidates["label"] = [(i,) for i in called("label") or called(*LABELS)]
+        candidates["label"] = [(i,) for i in called("label") or called(*LABEL_COLUMNS)]
     return candidates
 
 
@@ -151,7 +151,7 @@ def _header_rows(table, found, named):
         reason = f"is also the label in {table.places[labels.index(first) + 1]}"
     elif numeric:
         reason = "is a number"
-    elif named or plain_name(first) in LABELS:
+    elif named or plain_name(first) in LABEL_COLUMNS:
         return 1
     else:
         reason = "occurs only once as a label"

@@ -9,7 +9,7 @@ import pathlib
 import re
 
 from zoo.files.inflation import check_growth
-from zoo.files.whole_files import DAMAGED, OPENERS, open_any
+from zoo.files.whole_files import DAMAGE_ERRORS, OPENERS, open_any
 
 DELIMITERS = ",;\t"  # of CSV
 # Rows that are read at once, and the bytes of a value that Parquet may not store.
@@ -62,7 +62,7 @@ def read_table(path):
     try:
         with open_any(path) as file:
             data = file.read()
-    except DAMAGED as error:
+    except DAMAGE_ERRORS as error:
         raise ValueError(
             f"{path} must be a complete {path.suffix} file. Received: {error}. Copy "
             "or compress the file again."

@@ -16,9 +16,9 @@ from zoo.ragged_rows import keep
 
 MARKERS = ("<S>", "</S>", "<UNK>")
 # Sentences in one call of the tokenizer.
-LINES = 8192
+SENTENCES_PER_CALL = 8192
 # Ids that are renumbered at once.
-BLOCK = 2**24
+IDS_AT_ONCE = 2**24
 # Replaces `[UNK]` before the tokenizer, which would split off the brackets.
 _HIDDEN = "\ue000"
 
@@ -88,7 +88,7 @@ def write_word_corpus(sentences, tokenizer, directory):
 def _tokenised(sentences, tokenizer):
     """Yields words of many sentences, list of str, and their numbers, int64 (S,)."""
     sentences = (sentence.replace(UNKNOWN_MARK, _HIDDEN) for sentence in sentences)
-    while batch := list(itertools.islice(sentences, LINES)):
+    while batch := list(itertools.islice(sentences, SENTENCES_PER_CALL)):
         rows = tokenizer(tf.constant(batch))
         rows = keep(rows, tf.strings.length(rows.values) > 0)
         words = [word.decode("utf-8", "replace") for word in rows.values.numpy()]
@@ -112,8 +112,8 @@ def _renumber(directory, number, size):
     # If the disk is full, a write to a memory map kills the process.
     with open(directory / "ids.npy", "wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
-        for start in range(0, size, BLOCK):
-            file.write(number[first[start : start + BLOCK]].tobytes())
+        for start in range(0, size, IDS_AT_ONCE):
+            file.write(number[first[start : start + IDS_AT_ONCE]].tobytes())
     del first
     (directory / "first").unlink()
 

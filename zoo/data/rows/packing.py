@@ -6,7 +6,7 @@ from zoo.data.batching import bucket_length
 from zoo.ragged_rows import keep, row_ids
 
 # The number of tokens in a row without a limit.
-LONGEST = 2**30
+UNLIMITED_LENGTH = 2**30
 
 
 class Packer:
@@ -47,7 +47,7 @@ class Packer:
         self.tokenizer = tokenizer
         self.framing = tokenizer.framing if framing is None else framing
         self.sequence_length = sequence_length
-        self.limit = LONGEST if sequence_length is None else sequence_length
+        self.limit = UNLIMITED_LENGTH if sequence_length is None else sequence_length
         shortest = 2 + self._markers(2)
         if self.limit < shortest:
             raise ValueError(

@@ -3,10 +3,10 @@
 import tensorflow as tf
 
 from zoo.checks.counts import whole_number
-from zoo.data.rows.packing import LONGEST, Packer, first_values, spans
+from zoo.data.rows.packing import UNLIMITED_LENGTH, Packer, first_values, spans
 from zoo.ragged_rows import owners
 
-ADDED = {"begins": -1, "ends": -1, "widest": 0}  # features and their padding
+ADDED_FEATURES = {"begins": -1, "ends": -1, "widest": 0}  # features and their padding
 
 
 class QuestionPacker(Packer):
@@ -57,7 +57,7 @@ class QuestionPacker(Packer):
     @property
     def pads(self):
         """Dict of the name of a feature to the value that pads it."""
-        return {**super().pads, **ADDED}
+        return {**super().pads, **ADDED_FEATURES}
 
     def packed(self, texts):
         """Tokenizes questions and contexts, and makes windows; see `Packer.pack`.
@@ -84,14 +84,14 @@ class QuestionPacker(Packer):
         pairs = [tf.gather(questions, windows.owner), windows.select(tokens)]
         rows = self._framed(pairs)
         found = (windows.select(begins), windows.select(ends), windows.widest())
-        for (name, pad), part in zip(ADDED.items(), found, strict=True):
+        for (name, pad), part in zip(ADDED_FEATURES.items(), found, strict=True):
             rows[name] = self._beside(pairs[0], part, pad)
         rows["windows"] = windows.counts
         return rows, kept < lengths
 
     def _overlaps(self):
         """The most windows after one that have a token of it."""
-        return 0 if self.limit == LONGEST else -(-self.limit // self.stride)
+        return 0 if self.limit == UNLIMITED_LENGTH else -(-self.limit // self.stride)
 
     def _beside(self, questions, part, pad):
         """A feature of windows, with padding for the other tokens of their rows."""
@@ -107,7 +107,9 @@ class QuestionPacker(Packer):
 
     def inputs(self, features):
         """Returns the inputs of a model, and the additional features (B, L)."""
-        extra_features = {name: features[name] for name in ADDED if name in features}
+        extra_features = {
+            name: features[name] for name in ADDED_FEATURES if name in features
+        }
         return {**super().inputs(features), **extra_features}
 
 

@@ -12,8 +12,8 @@ from zoo.checks.ranges import Size, check_values
 from zoo.data.streams.token_streams import SentenceOrder
 from zoo.files.whole_files import replacing
 
-TEXTS = 256  # in one call of the tokenizer
-SHORTEST = 5  # tokens of a window with jitter
+TEXTS_PER_CALL = 256  # in one call of the tokenizer
+MIN_WINDOW = 5  # tokens of a window with jitter
 
 
 @dataclasses.dataclass
@@ -91,7 +91,7 @@ class DocumentStreams:
             random = np.random.default_rng([self.seed or 0, epoch, 1])
             whole = random.random(self.steps_per_epoch) < 0.95
             sizes = random.normal(np.where(whole, self.steps, self.steps / 2), 5)
-            edges = np.cumsum(np.maximum(sizes, SHORTEST))
+            edges = np.cumsum(np.maximum(sizes, MIN_WINDOW))
             edges = np.rint(edges / edges[-1] * self.length).astype(int)
             self._bounds = epoch, np.concatenate([[0], edges])
         return self._bounds[1]
@@ -166,7 +166,7 @@ def tokenize_texts(texts, tokenizer):
         tokenizer, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
     )
     texts = iter(texts)
-    while batch := list(itertools.islice(texts, TEXTS)):
+    while batch := list(itertools.islice(texts, TEXTS_PER_CALL)):
         rows = tf.cast(split(tf.constant(batch)), tf.int32)
         first, last = (tf.constant([list(m)] * len(batch)) for m in (begin, end))
         parts = [tf.cast(first, tf.int32), rows, tf.cast(last, tf.int32)]

@@ -12,7 +12,7 @@ from zoo.checks.counts import whole_number
 from zoo.data.streams.masking import mask_tokens
 
 # Number of draws to find another document.
-TRIES = 10
+MAX_DRAWS = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _chunk_end(offsets, begin, target):
 
 def _elsewhere(documents, index, target, draw):
     """Draws a range of whole sentences, if possible from another document."""
-    for _ in range(TRIES):
+    for _ in range(MAX_DRAWS):
         other = draw.randint(0, len(documents) - 1)
         if other != index:
             break

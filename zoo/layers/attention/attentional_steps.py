@@ -5,7 +5,7 @@ from keras import ops
 from zoo.layers.recurrent.lstm_steps import cell, sum_product
 from zoo.layers.recurrent.scan import custom_gradient, scan
 
-LOWEST = -1e9  # the score of a position without a token; finite in float32
+MASKED_SCORE = -1e9  # the score of a position without a token; finite in float32
 NO_CLIPS = (None, None)
 
 
@@ -17,7 +17,7 @@ def attend(h, memory, keys, mask):
     """
     queries = ops.reshape(h, (ops.shape(memory)[0], -1, h.shape[-1]))
     scores = ops.cast(ops.matmul(queries, keys), "float32")
-    scores = ops.where(mask[:, None], scores, LOWEST)
+    scores = ops.where(mask[:, None], scores, MASKED_SCORE)
     # Without the functions of Keras, which warn of a source of one word.
     scores = ops.exp(scores - ops.max(scores, axis=-1, keepdims=True))
     weights = ops.cast(scores / ops.sum(scores, axis=-1, keepdims=True), h.dtype)

@@ -31,7 +31,7 @@ class BlockOptions(CheckedFields):
     activation_dropout: Probability = 0.0
 
 
-OPTIONAL = {field.name for field in dataclasses.fields(BlockOptions)[3:]}
+OPTIONAL_FIELDS = {field.name for field in dataclasses.fields(BlockOptions)[3:]}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -87,7 +87,7 @@ class TransformerBlock(CompositeLayer):
     """
 
     def __init__(self, num_heads, intermediate_dim, activation="gelu", **kwargs):
-        given = {name: kwargs.pop(name) for name in OPTIONAL & kwargs.keys()}
+        given = {name: kwargs.pop(name) for name in OPTIONAL_FIELDS & kwargs.keys()}
         super().__init__(**kwargs)
         options = BlockOptions(num_heads, intermediate_dim, activation, **given)
         self.options = options

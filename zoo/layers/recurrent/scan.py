@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 # The inputs of this many steps are prepared at once.
-STEPS = 64
+STEPS_AT_ONCE = 64
 
 
 def scan(step, state, inputs, reverse=False):
@@ -115,8 +115,8 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
 
 def _block(index, length):
     """The block of steps that contains a step: its first step and its end."""
-    first = index // STEPS * STEPS
-    return first, ops.minimum(first + STEPS, length)
+    first = index // STEPS_AT_ONCE * STEPS_AT_ONCE
+    return first, ops.minimum(first + STEPS_AT_ONCE, length)
 
 
 def _at_least_two(number, several):

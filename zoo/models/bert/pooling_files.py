@@ -5,23 +5,23 @@ import re
 from zoo.checkpoint import read_json
 from zoo.checks.user_warnings import warn_user
 
-MODULES, LIMITS = "modules.json", "sentence_bert_config.json"
-PROMPTS = "config_sentence_transformers.json"
+MODULES_FILE, LIMITS_FILE = "modules.json", "sentence_bert_config.json"
+PROMPTS_FILE = "config_sentence_transformers.json"
 # Our pooling to the flag of it; the files of newer versions have one word instead.
-FLAGS = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
+POOLING_FLAGS = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
 
 
 def read_pooling(directory, lowercase=True):
     """The pooling options of a sentence-transformers model, see `Converted`, or {}."""
-    path = directory / MODULES
+    path = directory / MODULES_FILE
     if not path.is_file():
         _warn_of_modules(directory)
         return {}
     modules = _read_modules(path)
     pooling = read_json(directory / modules["Pooling"] / "config.json")
     if "pooling_mode" not in pooling:
-        pooling.setdefault(FLAGS["mean"], True)
-    names = {flag: mode for mode, flag in FLAGS.items()}
+        pooling.setdefault(POOLING_FLAGS["mean"], True)
+    names = {flag: mode for mode, flag in POOLING_FLAGS.items()}
     # Before version 5, models have a flag for each pooling instead of one word.
     flags = [key for key in pooling if key.startswith("pooling_mode_") and pooling[key]]
     mode = pooling.get("pooling_mode", [names.get(key, key) for key in flags])
@@ -31,16 +31,16 @@ def read_pooling(directory, lowercase=True):
             f"Pooling must be the first token or the mean. Received: {mode} in "
             f"`{path.parent}`."
         )
-    limits = read_json(directory / LIMITS, optional=True)
+    limits = read_json(directory / LIMITS_FILE, optional=True)
     if not limits:
         warn_user(
-            f"{directory} must hold {LIMITS}, which says how long texts may be. "
+            f"{directory} must hold {LIMITS_FILE}, which says how long texts may be. "
             "Received: no such file. They may be as long as the model allows."
         )
     if limits.get("do_lower_case") and not lowercase:
         raise ValueError(
             "A model must lower-case texts exactly if its tokenizer does. Received: "
-            f"do_lower_case=true in `{directory / LIMITS}`, and a cased tokenizer."
+            f"do_lower_case=true in `{directory / LIMITS_FILE}`, and a cased tokenizer."
         )
     _warn_of_prompt(directory)
     return {
@@ -75,14 +75,14 @@ def _warn_of_modules(directory):
     """Warns of a pooling that no file says to be a part of the model."""
     for path in sorted(directory.glob("*_Pooling/config.json"))[:1]:
         warn_user(
-            f"{directory} must hold {MODULES} if {path.parent.name} is a part of the "
-            "model. Received: no such file. Texts get no vectors."
+            f"{directory} must hold {MODULES_FILE} if {path.parent.name} is a part of "
+            "the model. Received: no such file. Texts get no vectors."
         )
 
 
 def _warn_of_prompt(directory):
     """Warns of a text that sentence-transformers puts before every text."""
-    values = read_json(directory / PROMPTS, optional=True)
+    values = read_json(directory / PROMPTS_FILE, optional=True)
     prompts, name = values.get("prompts"), values.get("default_prompt_name")
     prompt = prompts.get(name) if isinstance(prompts, dict) else None
     if prompt:
@@ -95,9 +95,9 @@ def _warn_of_prompt(directory):
 def pooling_documents(options, config):
     """The JSON files that say how tokens become one vector, by their names."""
     mode = options["pooling"]
-    if mode not in FLAGS or options.get("layers") is not None:
+    if mode not in POOLING_FLAGS or options.get("layers") is not None:
         raise ValueError(
-            f"sentence-transformers pools the output by {' or '.join(FLAGS)}. "
+            f"sentence-transformers pools the output by {' or '.join(POOLING_FLAGS)}. "
             f"Received: pooling={mode!r}, layers={options.get('layers')}. Write "
             'layout "zoo", or save `backbone` alone.'
         )
@@ -113,13 +113,13 @@ def pooling_documents(options, config):
         }
         for number, name in enumerate(names)
     ]
-    pooling = {flag: ours == mode for ours, flag in FLAGS.items()}
+    pooling = {flag: ours == mode for ours, flag in POOLING_FLAGS.items()}
     length = options.get("sequence_length") or config.max_sequence_length
     return {
-        MODULES: modules,
+        MODULES_FILE: modules,
         "1_Pooling/config.json": {
             "word_embedding_dimension": config.hidden_dim,
             **pooling,
         },
-        LIMITS: {"max_seq_length": length, "do_lower_case": False},
+        LIMITS_FILE: {"max_seq_length": length, "do_lower_case": False},
     }

@@ -48,7 +48,7 @@ CLASSIFIES = {
     "BertForMultipleChoice": "choices",
 }
 SINGLE_LABEL = (None, "single_label_classification")  # values of `problem_type`
-WANTED = (
+WANTED_FILES = (
     "A BERT checkpoint is a directory with bert_config.json and a TensorFlow "
     "checkpoint, or with config.json of model_type 'bert' or class_name 'BertBackbone' "
     f"and {', '.join(HUGGING_FACE_WEIGHTS)} or {KERAS_NLP_WEIGHTS}"
@@ -145,7 +145,7 @@ def read(directory, layout=None, activation=None, file=None):
     if layout is None:
         config = read_json(directory / "config.json", optional=True)
         kind = f", of kind {config.get('model_type') or config.get('class_name')!r}"
-    check_layout(LAYOUTS, layout, directory, WANTED, kind)
+    check_layout(LAYOUTS, layout, directory, WANTED_FILES, kind)
     fields, values = read_config(directory, layout)
     checkpoint = _open(directory, layout, file)
     if activation is not None:

@@ -19,14 +19,14 @@ from zoo.family import Layout, check_size, choose_file
 from zoo.files.whole_files import open_text
 from zoo.models.cove.model import CoVe, CoVeConfig
 
-NAME = "mt_lstm"
+LAYOUT_NAME = "mt_lstm"
 WORD_TABLE = "word_embedding/embeddings"
-PREFIX = r"^rnn1?\."  # how some projects store the names
-FIRST = "weight_ih_l0_reverse"
+STORED_PREFIX = r"^rnn1?\."  # how some projects store the names
+FIRST_ARRAY = "weight_ih_l0_reverse"
 # Files of vectors beside the state dict, and the list of the words to keep.
-VECTORS, WORDS = (".txt", ".vec", ".gz", ".xz", ".bin"), "words.txt"
+VECTOR_SUFFIXES, WORDS_FILE = (".txt", ".vec", ".gz", ".xz", ".bin"), "words.txt"
 RESERVED = ("<unk>", "<s>", "</s>")
-WANTED = (
+WANTED_FILES = (
     "A CoVe is a directory with the state dict of its MT-LSTM, such as "
     "wmtlstm-8f474287.pth"
 )
@@ -49,17 +49,19 @@ def list_files(directory):
 
 def _is(path):
     try:
-        names = [re.sub(PREFIX, "", name) for name in open_state_dict(path)]
+        names = [re.sub(STORED_PREFIX, "", name) for name in open_state_dict(path)]
     except ValueError:
         return path.name.startswith("wmtlstm")  # `read` says what is wrong
-    return FIRST in names and all(re.search(r"_l\d+(_reverse)?$", n) for n in names)
+    return FIRST_ARRAY in names and all(
+        re.search(r"_l\d+(_reverse)?$", n) for n in names
+    )
 
 
 def common_names(arrays, where):
     """The arrays without prefixes of names, and with one bias for each LSTM, dict."""
     found = {}
     for name in arrays:
-        short = re.sub(PREFIX, "", name)
+        short = re.sub(STORED_PREFIX, "", name)
         if short in found:
             raise ValueError(
                 f"{where} must hold every weight once. Received: {name!r}, and another "
@@ -92,7 +94,7 @@ def read(directory, file=None):
             each other.
     """
     directory = Path(directory)
-    path = choose_file(list_files(directory), directory, file, WANTED)
+    path = choose_file(list_files(directory), directory, file, WANTED_FILES)
     where = f"`{path}`"
     arrays = common_names(open_state_dict(path), where)
     words, vectors = _read_words(directory)
@@ -122,7 +124,7 @@ def read(directory, file=None):
     expected.pop(WORD_TABLE)
     weights = convert(arrays, expand(WEIGHT_ROWS, config.num_layers), expected)
     return Converted(
-        layout=NAME,
+        layout=LAYOUT_NAME,
         config=config,
         weights={WORD_TABLE: table, **weights},
         tokenizer={"vocabulary": words},
@@ -134,7 +136,7 @@ def _read_words(directory):
     found = [
         path
         for path in sorted(directory.glob("*"))
-        if path.suffix in VECTORS and path.name != WORDS and path.is_file()
+        if path.suffix in VECTOR_SUFFIXES and path.name != WORDS_FILE and path.is_file()
     ]
     if len(found) != 1:
         raise FileNotFoundError(
@@ -142,7 +144,7 @@ def _read_words(directory):
             f"glove.840B.300d.txt, must be in its directory. Received: "
             f"{[path.name for path in found] or 'none'} in `{directory}`."
         )
-    kept = directory / WORDS
+    kept = directory / WORDS_FILE
     wanted = None
     if kept.is_file():
         with open_text(kept) as file:
@@ -157,4 +159,4 @@ def _is_word(word):
     return word == word.lower() and word.split() == [word] and word not in RESERVED
 
 
-LAYOUTS = (Layout(NAME, list_files, read, files=list_files),)
+LAYOUTS = (Layout(LAYOUT_NAME, list_files, read, files=list_files),)

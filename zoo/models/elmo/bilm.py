@@ -23,9 +23,16 @@ CNN_OPTIONS = {
     "max_characters_per_token": "max_characters",
     "activation": "activation",
 }
-REQUIRED = ("dim", "projection_dim", "n_layers", "filters", "n_highway", "activation")
+REQUIRED_OPTIONS = (
+    "dim",
+    "projection_dim",
+    "n_layers",
+    "filters",
+    "n_highway",
+    "activation",
+)
 # What the authors' training leaves out if it is not set, and what AllenNLP assumes.
-ASSUMED = {"use_skip_connections": False, "max_characters_per_token": 50}
+ASSUMED_OPTIONS = {"use_skip_connections": False, "max_characters_per_token": 50}
 
 # The names in a training checkpoint that are not weights.
 TRAINING_STATE = r"lm/.+/Adagrad|global_step|train_perplexity"
@@ -46,7 +53,7 @@ def read_options(path):
     try:
         options = json.loads(path.read_text("utf-8"))
         lstm, cnn = options["lstm"], options["char_cnn"]
-        missing = [key for key in REQUIRED if key not in {**lstm, **cnn}]
+        missing = [key for key in REQUIRED_OPTIONS if key not in {**lstm, **cnn}]
         if missing:
             raise KeyError(", ".join(missing))
         fields = {ours: lstm[key] for key, ours in LSTM_OPTIONS.items() if key in lstm}
@@ -72,15 +79,15 @@ def read_options(path):
             f"`n_characters` in `{path}` must be 262, or 261 in a file for training. "
             f"Received: {characters}."
         )
-    absent = [key for key in ASSUMED if key not in {**lstm, **cnn}]
+    absent = [key for key in ASSUMED_OPTIONS if key not in {**lstm, **cnn}]
     if absent:
-        assumed = {key: ASSUMED[key] for key in absent}
+        assumed = {key: ASSUMED_OPTIONS[key] for key in absent}
         warn_user(
             f"{path} must hold {', '.join(absent)}, which change what the model "
             f"computes. Received: none. Assumed: {assumed}."
         )
     known = {**LSTM_OPTIONS, **CNN_OPTIONS}
-    return {**{known[key]: value for key, value in ASSUMED.items()}, **fields}
+    return {**{known[key]: value for key, value in ASSUMED_OPTIONS.items()}, **fields}
 
 
 def read_hdf5(path, config):

@@ -12,7 +12,7 @@ from zoo.models.elmo.bilm import CNN_OPTIONS, LSTM_OPTIONS
 from zoo.models.elmo.model import ELMoConfig
 from zoo.models.elmo.tables import shapes
 
-STATES = ("token_embedder.pkl", "encoder.pkl")
+STATE_FILES = ("token_embedder.pkl", "encoder.pkl")
 PAD = "<pad>"
 
 TOKEN_ROWS = [Row("token_encoder/embeddings", "char_emb_layer.embedding.weight")]
@@ -53,7 +53,7 @@ SIZES = (
 
 def recognise(directory):
     """Whether a directory holds such a model, bool."""
-    return any((directory / name).is_file() for name in STATES)
+    return any((directory / name).is_file() for name in STATE_FILES)
 
 
 def read(directory):
@@ -101,7 +101,7 @@ def read(directory):
     expected = shapes(config)
     check_size(expected, where)
     arrays = {}
-    for name in STATES:
+    for name in STATE_FILES:
         for key, array in open_checkpoint(directory / name).items():
             arrays |= _in_parts(key, array)
     return config, convert(arrays, table(config), expected), tokenizer

@@ -7,7 +7,7 @@ import numpy as np
 from zoo.checkpoint import open_checkpoint, save_checkpoint
 
 # The number of words that are computed at once.
-BLOCK = 4096
+WORDS_IN_BLOCK = 4096
 
 
 class TokenVectors:
@@ -50,8 +50,8 @@ class TokenVectors:
     def compute(self, words):
         """Computes the vectors (N, P) of words, list of str, with the layers."""
         elmo, found = self.elmo, []
-        for start in range(0, len(words), BLOCK):
-            block = np.array([words[start : start + BLOCK]])
+        for start in range(0, len(words), WORDS_IN_BLOCK):
+            block = np.array([words[start : start + WORDS_IN_BLOCK]])
             mask = np.ones(block.shape, "int32")
             features = {"tokens": block, "padding_mask": mask}
             inputs = elmo.tokenizer.inputs(features)

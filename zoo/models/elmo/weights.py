@@ -23,9 +23,9 @@ from zoo.models.elmo.tables import new_mix, shapes, table
 __all__ = ["LAYOUTS", "new_mix", "read", "recognise", "shapes", "write"]
 
 # The authors' names begin with the sizes.
-OPTIONS = "*options.json"
-WORDS = "vocab*.txt"
-LSTM = "lm/RNN_0/"  # what names of a training checkpoint begin with
+OPTION_FILES = "*options.json"
+WORD_FILES = "vocab*.txt"
+LSTM_PREFIX = "lm/RNN_0/"  # what names of a training checkpoint begin with
 FILES = {"hdf5": "*.hdf5", "tf1": "*.index"}  # the checkpoints of a layout
 
 
@@ -54,16 +54,16 @@ def recognise(directory):
 
 def _is_published(directory):
     """Whether a directory holds the published layout, bool."""
-    return any(directory.glob(OPTIONS)) and any(directory.glob(FILES["hdf5"]))
+    return any(directory.glob(OPTION_FILES)) and any(directory.glob(FILES["hdf5"]))
 
 
 def _is_training(directory):
     """Whether a directory holds a training checkpoint of bilm-tf, bool."""
-    if any(directory.glob(OPTIONS)):
+    if any(directory.glob(OPTION_FILES)):
         named = (directory / "checkpoint").is_file()
         return named or bool(find_tensorflow(directory))
     # `read` says that the options are missing.
-    return any(name.startswith(LSTM) for name in find_variables(directory))
+    return any(name.startswith(LSTM_PREFIX) for name in find_variables(directory))
 
 
 def _list_files(layout, directory):
@@ -112,7 +112,7 @@ def _read_published(directory, file=None):
 
 def _read_training(directory, file=None):
     """The same of a training checkpoint."""
-    words = sorted(directory.glob(WORDS))
+    words = sorted(directory.glob(WORD_FILES))
     if len(words) > 1:
         raise ValueError(
             "A training checkpoint must have one vocabulary beside it, or none. "
@@ -125,8 +125,8 @@ def _read_training(directory, file=None):
     weights = bilm.read_training(path, config)
     if not words:
         warn_user(
-            f"{directory} must hold {WORDS}, the words of the softmax. Received: no "
-            "such file. The model reads any word, but cannot predict words."
+            f"{directory} must hold {WORD_FILES}, the words of the softmax. Received: "
+            "no such file. The model reads any word, but cannot predict words."
         )
         return config, weights, {}
     vocabulary = bilm.read_words(words[0], len(weights["softmax/bias"]))
@@ -142,7 +142,7 @@ def _only_file(directory, layout, file):
 
 def _read_config(directory, path):
     """The config of a checkpoint: of the only options, or of those of its name."""
-    found = sorted(directory.glob(OPTIONS))
+    found = sorted(directory.glob(OPTION_FILES))
     if len(found) > 1:
         # The authors call both files alike, up to these words.
         named = directory / path.name.replace("weights.hdf5", "options.json")

@@ -10,9 +10,9 @@ from zoo.checkpoint import (
     warn_without_tokenizer,
 )
 
-END = "<|endoftext|>"  # of GPT-2
+END_OF_TEXT = "<|endoftext|>"  # of GPT-2
 WORD_END = "</w>"  # of GPT-1
-KNOWN = (END, "<unk>")
+KNOWN_SPECIALS = (END_OF_TEXT, "<unk>")
 VERSION = "#version"
 PREPROCESSOR = "preprocessor.json"
 # Names of the vocabulary and of the merges. The first pair is read that exists.
@@ -47,8 +47,8 @@ def read_tokenizer(directory, layout, config):
             start, problem = _read_slow_options(directory, ids)
         elif layout == "keras_nlp":
             start = _adds_start(read_json(directory / PREPROCESSOR, optional=True))
-    if problem is None and ids and config.norm_first and END not in ids:
-        problem = f"its vocabulary lacks {END!r}"
+    if problem is None and ids and config.norm_first and END_OF_TEXT not in ids:
+        problem = f"its vocabulary lacks {END_OF_TEXT!r}"
     if problem:
         warn_user(
             f"The tokenizer of {directory} is not one that zoo has: {problem}. The "
@@ -97,7 +97,7 @@ def _warn_of_added(directory, fast):
         added = [token["content"] for token in listed]
     else:
         added = [*read_json(directory / "added_tokens.json", optional=True)]
-    warn_of_added_tokens(directory, [t for t in added if t not in KNOWN])
+    warn_of_added_tokens(directory, [t for t in added if t not in KNOWN_SPECIALS])
 
 
 def _read_pair(directory, pairs):
@@ -185,7 +185,7 @@ def _read_fast(path, gpt2):
     elif not gpt2 and model.get("end_of_word_suffix") != WORD_END:
         problem = f"its words do not end in {WORD_END!r}"
     frame = _read_frame(_object(values.get("post_processor")))
-    start = gpt2 and frame == [END, "A"]
+    start = gpt2 and frame == [END_OF_TEXT, "A"]
     if frame != ["A"] and not start:
         problem = problem or f"it adds other tokens to a text A: {frame}"
     return ids, merges, start, problem
@@ -212,7 +212,7 @@ def _object(value):
 def find_end(tokenizer):
     """The id of the token that ends a text, int; None without one."""
     tokens = tokenizer["vocabulary"] if tokenizer else ()
-    return tokens.index(END) if END in tokens else None
+    return tokens.index(END_OF_TEXT) if END_OF_TEXT in tokens else None
 
 
 def tokenizer_files(layout, tokenizer, config):

@@ -12,7 +12,7 @@ from zoo.checkpoint import (
     write_generation,
 )
 from zoo.checks.user_warnings import warn_user
-from zoo.models.gpt.bpe_files import END, tokenizer_files
+from zoo.models.gpt.bpe_files import END_OF_TEXT, tokenizer_files
 from zoo.models.gpt.hub_files import (
     ACTIVATION_FIELDS,
     FIELDS,
@@ -45,7 +45,7 @@ def write_hugging_face(directory, contents):
     files = tokenizer_files("hugging_face", tokenizer, config)
     end = None
     if tokenizer and kind == GPT2:
-        end = list(tokenizer["vocabulary"]).index(END)
+        end = list(tokenizer["vocabulary"]).index(END_OF_TEXT)
     values["bos_token_id"] = values["eos_token_id"] = end
     files["config.json"] = values
     generation, lost = write_generation(contents.options.get("generation") or {})
@@ -62,7 +62,9 @@ def write_hugging_face(directory, contents):
             "model_max_length": config.max_sequence_length,
         }
         if kind == GPT2:
-            options |= dict.fromkeys(("unk_token", "bos_token", "eos_token"), END)
+            options |= dict.fromkeys(
+                ("unk_token", "bos_token", "eos_token"), END_OF_TEXT
+            )
             options["add_bos_token"] = tokenizer["start_token"]
         files["tokenizer_config.json"] = options
     arrays = revert(contents.weights, table("hugging_face", config))

@@ -14,10 +14,10 @@ from zoo.checkpoint import (
     read_json,
 )
 
-SHAPES = "params_shapes.json"
+SHAPES_FILE = "params_shapes.json"
 # The arrays of the archive in its order, by the names of GPT-2.
-FIRST = ("wpe", "wte")
-BLOCK = tuple(
+FIRST_ARRAYS = ("wpe", "wte")
+BLOCK_ARRAYS = tuple(
     f"{module}/{leaf}"
     for module, leaves in (
         ("attn/c_attn", "wb"),
@@ -48,7 +48,7 @@ READ_ERRORS = (
 
 def has_archive(directory):
     """Whether a directory holds a GPT-1 as OpenAI published it, bool."""
-    return (directory / SHAPES).is_file() and any(directory.glob("params_*.npy"))
+    return (directory / SHAPES_FILE).is_file() and any(directory.glob("params_*.npy"))
 
 
 def has_checkpoint(directory):
@@ -64,17 +64,18 @@ def read_archive(directory, num_heads=None):
     The number of heads is in no file. It is `n_head` of a file hparams.json that the
     user wrote, or one head for each 64 units, as in the published model.
     """
-    shapes = _read_shapes(directory / SHAPES)
+    shapes = _read_shapes(directory / SHAPES_FILE)
     values = _read_parts(directory)
     total = sum(math.prod(shape) for shape in shapes)
     if total != len(values):
         raise ValueError(
-            f"The files params_*.npy must have as many values as `{directory / SHAPES}`"
-            f" says: {total}. Received: {len(values)}. Download all files again."
+            "The files params_*.npy must have as many values as "
+            f"`{directory / SHAPES_FILE}` says: {total}. Received: {len(values)}. "
+            "Download all files again."
         )
-    num_layers = (len(shapes) - len(FIRST)) // len(BLOCK)
-    names = [f"model/{name}" for name in FIRST]
-    names += [f"model/h{i}/{name}" for i in range(num_layers) for name in BLOCK]
+    num_layers = (len(shapes) - len(FIRST_ARRAYS)) // len(BLOCK_ARRAYS)
+    names = [f"model/{name}" for name in FIRST_ARRAYS]
+    names += [f"model/h{i}/{name}" for i in range(num_layers) for name in BLOCK_ARRAYS]
     arrays, begin = {}, 0
     for name, shape in zip(names, shapes, strict=True):
         end = begin + math.prod(shape)
@@ -112,12 +113,12 @@ def _read_shapes(path):
                 f"`{path}` must be a list of lists of positive integers. Received: "
                 f"{shape!r:.80}."
             )
-    tables = [len(shape) for shape in shapes[: len(FIRST)]] == [2, 2]
-    blocks, remainder = divmod(len(shapes) - len(FIRST), len(BLOCK))
+    tables = [len(shape) for shape in shapes[: len(FIRST_ARRAYS)]] == [2, 2]
+    blocks, remainder = divmod(len(shapes) - len(FIRST_ARRAYS), len(BLOCK_ARRAYS))
     if not tables or blocks < 1 or remainder:
         raise ValueError(
-            f"`{path}` must have the shapes of two tables, then {len(BLOCK)} shapes "
-            f"for each block. Received: {len(shapes)} shapes, which begin with "
+            f"`{path}` must have the shapes of two tables, then {len(BLOCK_ARRAYS)} "
+            f"shapes for each block. Received: {len(shapes)} shapes, which begin with "
             f"{shapes[:2]}."
         )
     return shapes

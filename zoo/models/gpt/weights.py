@@ -28,7 +28,7 @@ from zoo.models.gpt.tables import IGNORED, table
 __all__ = ["LAYOUTS", "read", "recognise"]
 
 LM_HEADS = ("lm_head",)
-WANTED = (
+WANTED_FILES = (
     f"A GPT is a directory with {openai_files.SHAPES} and params_0.npy; with "
     f"{openai_files.HPARAMS} and a TensorFlow checkpoint; or with config.json of "
     "model_type 'gpt2' or 'openai-gpt' or class_name 'GPT2Backbone', and "
@@ -73,10 +73,10 @@ def read(directory, layout=None, file=None, num_heads=None):
     """
     directory = Path(directory)
     layout = layout or recognise(directory)
-    check_layout(LAYOUTS, layout, directory, WANTED)
+    check_layout(LAYOUTS, layout, directory, WANTED_FILES)
     heads, names, path = LM_HEADS, {}, directory / "config.json"
     if layout == "openai_gpt":
-        path = directory / openai_files.SHAPES
+        path = directory / openai_files.SHAPES_FILE
         fields, checkpoint = openai_files.read_archive(directory, num_heads)
     elif layout == "openai_gpt2":
         path, names = directory / openai_files.HPARAMS, openai_files.SIZES

@@ -37,7 +37,7 @@ TABLES = (
     "decoder/embeddings/weight",
     "decoder/projection/weight",
 )
-NORM = "encoder/layernorm_embedding/gamma"
+NORM_ARRAY = "encoder/layernorm_embedding/gamma"
 # A text has at least one token before the end.
 GENERATION = {
     "penalty": "ctranslate2",
@@ -135,7 +135,7 @@ def _config(arrays, options, shared, values, where):
         positions="tensor2tensor",
         first_position=1,
         scale_embeddings=bool(option("scale_embeddings", 1)),
-        embeddings_layer_norm=NORM in arrays,
+        embeddings_layer_norm=NORM_ARRAY in arrays,
         tied_output=False,
         output_bias="decoder/projection/bias" in arrays,
         layer_norm_epsilon=values.get("layer_norm_epsilon") or 1e-5,

@@ -43,7 +43,7 @@ UNSUPPORTED = (
     "no_token_positional_embeddings",
     "quant_noise_scalar",
 )
-LONGEST = 10**5  # positions that fairseq's sinusoids have
+MAX_POSITIONS = 10**5  # positions that fairseq's sinusoids have
 # Names before 2019; those of the encoder lack the second norm.
 OLD_NORMS = {
     "encoder": ("self_attn_layer_norm", "final_layer_norm"),
@@ -263,7 +263,7 @@ def _read_config(options, arrays, path):
 def _longest(options, side):
     """The positions of a side."""
     longest = options.get(f"max_{side}_positions")
-    return min(longest, LONGEST) if isinstance(longest, int) else 1024
+    return min(longest, MAX_POSITIONS) if isinstance(longest, int) else 1024
 
 
 def _prepare(arrays, config, options, path):

@@ -14,7 +14,7 @@ from zoo.checks.ranges import check_choice
 from zoo.models.transformer.model import TransformerConfig
 
 OPTIONS, ACTIVATION = "special:model.yml", "transformer-ffn-activation"
-LONGEST = 512  # positions; a file of Marian has no limit
+MAX_POSITIONS = 512  # positions; a file of Marian has no limit
 # Our field to its name in model.yml.
 FIELDS = {
     "hidden_dim": "dim-emb",
@@ -25,16 +25,16 @@ FIELDS = {
 }
 # What every Transformer of Marian computes. The source code of its models passes 1e-6
 # to the layer norm; 1e-9 is the default of the operation.
-FIXED = {
+FIXED_FIELDS = {
     "attention_bias": True,
     "positions": "tensor2tensor",
     "scale_embeddings": True,
     "output_bias": True,
     "layer_norm_epsilon": 1e-6,
-    "max_sequence_length": LONGEST,
+    "max_sequence_length": MAX_POSITIONS,
 }
 # Options, and the values that are known here; None for a file without the option.
-KNOWN = {
+KNOWN_OPTIONS = {
     "type": ("transformer",),
     "right-left": (False, None),
     "input-types": ([], None),
@@ -127,7 +127,7 @@ def read_config(values, where):
     size = values["dim-vocabs"][0] + 1
     fields = {
         **{ours: values[name] for ours, name in FIELDS.items()},
-        **FIXED,
+        **FIXED_FIELDS,
         "vocabulary_size": size,
         "target_vocabulary_size": None if shared else size,
         "activation": find_activation(
@@ -148,7 +148,7 @@ def check_options(values, where):
         raise ValueError(f"{where} must have the values {', '.join(missing)}.")
     inner = values[FIELDS["intermediate_dim"]]
     known = {
-        **KNOWN,
+        **KNOWN_OPTIONS,
         "transformer-postprocess-emb": ("d", "", "n", "nd"),
         "transformer-decoder-dim-ffn": (inner, 0, None),
     }

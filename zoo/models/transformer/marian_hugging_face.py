@@ -43,7 +43,7 @@ DEFAULTS = {
     "tie_word_embeddings": True,
 }
 # What every `MarianMTModel` computes.
-FIXED = {
+FIXED_VALUES = {
     "norm_first": False,
     "attention_bias": True,
     "positions": "marian_hugging_face",
@@ -58,8 +58,8 @@ OPTIONS = {
     "static_position_embeddings": (True, None),
     "is_encoder_decoder": (True, None),
 }
-SEARCH = ("num_beams", "max_length", "bad_words_ids")  # in older config.json
-RULE = {"penalty": "hugging_face", "suppressed": []}  # of a search
+SEARCH_OPTIONS = ("num_beams", "max_length", "bad_words_ids")  # in older config.json
+SEARCH_RULE = {"penalty": "hugging_face", "suppressed": []}  # of a search
 SOURCE_TABLES = ("model.shared.weight", "model.encoder.embed_tokens.weight")
 TARGET_TABLE, LOGITS_TABLE = "model.decoder.embed_tokens.weight", "lm_head.weight"
 TOKENIZER_FILES = {
@@ -85,7 +85,9 @@ def read(directory):
     _drop_positions(arrays, config, path)
     bias = np.zeros((1, config.target_size), "float32")
     arrays.setdefault("final_logits_bias", bias)
-    if not (directory / GENERATION_FILE).is_file() and not {*SEARCH} & {*values}:
+    if not (directory / GENERATION_FILE).is_file() and not {*SEARCH_OPTIONS} & {
+        *values
+    }:
         warn_user(
             f"{directory} must hold {GENERATION_FILE}, which says how texts are "
             "searched. Received: no such file, and no such options in config.json. The "
@@ -98,7 +100,7 @@ def read(directory):
     )
     extras = {
         "tokenizer": tokenizer,
-        "options": {"generation": {**RULE, **generation}},
+        "options": {"generation": {**SEARCH_RULE, **generation}},
     }
     return config, arrays, extras
 
@@ -133,7 +135,9 @@ def read_config(values, path):
         names["target_vocabulary_size"] = "decoder_vocab_size"
         size = values.get("decoder_vocab_size") or values["vocab_size"]
         fields["target_vocabulary_size"] = size
-    return make_config(TransformerConfig, {**fields, **FIXED}, f"`{path}`", names)
+    return make_config(
+        TransformerConfig, {**fields, **FIXED_VALUES}, f"`{path}`", names
+    )
 
 
 def _drop_copies(arrays, config, path):

@@ -15,15 +15,15 @@ from zoo.checkpoint import (
 )
 from zoo.models.transformer.marian_hugging_face import (
     FIELDS,
-    FIXED,
+    FIXED_VALUES,
     SOURCE_TABLES,
     TARGET_TABLE,
     TOKENIZER_FILES,
 )
 from zoo.models.transformer.tables import NAMINGS, shapes
 
-ALWAYS = {
-    **FIXED,
+REQUIRED_VALUES = {
+    **FIXED_VALUES,
     "first_position": 0,
     "zero_padding": False,
     "embeddings_layer_norm": False,
@@ -47,12 +47,13 @@ def write(directory, contents):
             "Hugging Face's Marian always has a decoder. Received: an encoder only. "
             'Write layout "zoo" instead.'
         )
-    given = {name: getattr(config, name) for name in ALWAYS}
-    if given != ALWAYS:
-        wrong = {k: v for k, v in given.items() if v != ALWAYS[k]}
+    given = {name: getattr(config, name) for name in REQUIRED_VALUES}
+    if given != REQUIRED_VALUES:
+        wrong = {k: v for k, v in given.items() if v != REQUIRED_VALUES[k]}
         raise ValueError(
-            f"Hugging Face's Marian always has {ALWAYS}, where `ends_in_norm` is set "
-            f'by `final_layer_norm`. Received: {wrong}. Write layout "zoo" instead.'
+            f"Hugging Face's Marian always has {REQUIRED_VALUES}, where `ends_in_norm` "
+            f"is set by `final_layer_norm`. Received: {wrong}. Write layout "
+            '"zoo" instead.'
         )
     expected = shapes(config)
     rows = NAMINGS["hugging_face"].rows(config, expected)

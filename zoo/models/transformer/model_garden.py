@@ -16,7 +16,7 @@ from zoo.models.transformer.published_files import (
 
 TABLE = "embedding_lookup/embeddings"
 # What the blocks of the encoder call their parts, and those of the decoder.
-PARTS = {
+BLOCK_PARTS = {
     "_attention_layer": "self_attention",
     "_attention_layer_norm": "self_attention_layer_norm",
     "_intermediate_dense": "intermediate_dense",
@@ -99,4 +99,4 @@ def _name(name):
     if match is None:
         return name
     begin, part, end = match.groups()
-    return begin + PARTS.get(part, part) + end
+    return begin + BLOCK_PARTS.get(part, part) + end

@@ -16,7 +16,7 @@ TABLES = (
     r"transformer/symbol_modality_(\d+)_\d+/"
     r"(shared|input_emb|target_emb|softmax)/weights_(\d+)"
 )
-SPACES = f"{BODY}target_space_embedding/kernel"
+TARGET_SPACES = f"{BODY}target_space_embedding/kernel"
 # The options that change what is computed, and the values that `Transformer` supports.
 # The first value is the default.
 SUPPORTED = {
@@ -74,9 +74,9 @@ def read(directory):
         for n in names
         if not re.fullmatch(TABLES, n)
     }
-    if SPACES in arrays:
+    if TARGET_SPACES in arrays:
         row = _target_space(values, checkpoint, path)
-        arrays["target_space"] = arrays.pop(SPACES)[row][None]
+        arrays["target_space"] = arrays.pop(TARGET_SPACES)[row][None]
     sizes = [len(tables[n]) for n in ("shared", "input_emb") if n in tables][:1]
     sizes += [len(tables[n]) for n in ("target_emb",) if n in tables]
     arrays |= tables
@@ -169,9 +169,12 @@ def _read_tables(checkpoint, names, directory):
 
 def _target_space(values, checkpoint, path):
     """The number of the target space, see `read`."""
-    count, moved = len(checkpoint[SPACES]), set()
+    count, moved = len(checkpoint[TARGET_SPACES]), set()
     for name in checkpoint:
-        if name.startswith(f"training/{SPACES}/") and len(checkpoint[name]) == count:
+        if (
+            name.startswith(f"training/{TARGET_SPACES}/")
+            and len(checkpoint[name]) == count
+        ):
             moved |= {*np.flatnonzero(np.any(checkpoint[name], axis=1)).tolist()}
     if "target_space_id" not in values and len(moved) > 1:
         raise ValueError(

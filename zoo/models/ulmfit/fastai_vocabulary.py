@@ -6,7 +6,7 @@ from zoo.checks.user_warnings import warn_user
 EXPORT = "export.pkl"  # of `Learner.export`; it holds code
 # The tokens of padding in the order of preference.
 PADS = ("xxpad", "_pad_")
-PIECE = "\u2581"  # what pieces of SentencePiece begin with
+PIECE_MARK = "\u2581"  # what pieces of SentencePiece begin with
 
 
 def read_tokenizer(path):
@@ -20,7 +20,7 @@ def read_tokenizer(path):
         warn_without_tokenizer(path.parent, "a list of tokens such as itos.pkl")
         return None
     vocabulary = read_strings(found)
-    pieces = sum(token.startswith(PIECE) for token in vocabulary)
+    pieces = sum(token.startswith(PIECE_MARK) for token in vocabulary)
     if pieces > len(vocabulary) // 8:
         warn_user(
             f"The tokens of {found} are pieces of SentencePiece. The model has no "

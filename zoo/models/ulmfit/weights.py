@@ -23,7 +23,7 @@ __all__ = ["LAYOUTS", "read", "recognise"]
 
 FASTAI, SALESFORCE = "fastai", "awd_lstm_lm"
 TORCH_STARTS = (b"PK", b"\x80\x02\x8a\x0a")  # of files of `torch.save`
-BACKWARD = ("bwd", "backward")
+BACKWARD_NAMES = ("bwd", "backward")
 RANDOM_STATE = "rng_state"  # such a .pth of Hugging Face's Trainer is no model
 # fastai's defaults for a classifier; those of a language model are ours.
 CLASSIFIER_DROPOUTS = {
@@ -193,7 +193,7 @@ def _read_config(arrays, path, heads):
         "lstm_dim": len(first) // (3 if lstm is None else 4),
         "num_layers": len(layers),
         "cell": "qrnn" if lstm is None else "lstm",
-        "reverse": any(word in name.lower() for word in BACKWARD),
+        "reverse": any(word in name.lower() for word in BACKWARD_NAMES),
         "output_bias": "lm_head" not in heads or "decoder.bias" in arrays,
         **(CLASSIFIER_DROPOUTS if "classifier" in heads else {}),
     }

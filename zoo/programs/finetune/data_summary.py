@@ -5,7 +5,9 @@ import numpy as np
 from zoo.tasks.inputs.text_batches import token_lengths
 from zoo.visualize.plain_text import printable
 
-FEW = 10  # labels that are all listed; of more, the first and the last FEW // 2
+MAX_LISTED_LABELS = (
+    10  # labels that are all listed; of more, the first and the last FEW // 2
+)
 
 
 def describe_data(kind, parts):
@@ -53,8 +55,8 @@ def data_lines(data):
             f"{printable(name)}: {count:,} ({100 * count / total:.1f} %)"
             for name, count in counts.items()
         ]
-        if len(shown) > FEW:
-            shown[FEW // 2 : -FEW // 2] = ["…"]
+        if len(shown) > MAX_LISTED_LABELS:
+            shown[MAX_LISTED_LABELS // 2 : -MAX_LISTED_LABELS // 2] = ["…"]
         lines.append(f"{len(counts)} labels for {first}: {'; '.join(shown)}.")
         once = [name for name, count in counts.items() if count == 1]
         lines += _named(f"that occur once for {first}", once)
@@ -70,8 +72,8 @@ def _named(what, labels):
     names = sorted(map(printable, labels))
     if not names:
         return []
-    more = f", … ({len(names)})" if len(names) > FEW else ""
-    return [f"Labels {what}: {', '.join(names[:FEW])}{more}."]
+    more = f", … ({len(names)})" if len(names) > MAX_LISTED_LABELS else ""
+    return [f"Labels {what}: {', '.join(names[:MAX_LISTED_LABELS])}{more}."]
 
 
 def tokens_line(tokens):

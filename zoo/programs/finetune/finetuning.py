@@ -32,9 +32,9 @@ from zoo.programs.finetune.report import (
 )
 from zoo.training import KeepBest
 
-EPOCHS = 3  # for presets that have no number of epochs
+DEFAULT_EPOCHS = 3  # for presets that have no number of epochs
 ROWS_OF_UPDATE = 32
-AUTO = "auto"  # the learning rate that a range test suggests
+AUTO_RATE = "auto"  # the learning rate that a range test suggests
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ class FitOptions(CheckedFields):
     epochs: Size | None = None
     batch_size: Size | None = None
     token_budget: Size | None = None
-    learning_rate: Positive | Literal[AUTO] | None = None
+    learning_rate: Positive | Literal[AUTO_RATE] | None = None
     layer_decay: Share = 1.0
     keep_best: bool = False
 
@@ -137,7 +137,7 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
     model = load_one(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
     rate, decay = chosen.learning_rate, chosen.layer_decay
-    if rate == AUTO:
+    if rate == AUTO_RATE:
         rate = search(model, parts["training"], decay, sizes, seed, echo)
     elif rate is None:
         rate = model.default_learning_rate
@@ -194,7 +194,7 @@ def calibrate(model, parts, content, fixed):
 
 def preset_epochs(model):
     """The number of epochs of the preset, or 3, int."""
-    return model.backbone.defaults_for(model.task_name).get("epochs") or EPOCHS
+    return model.backbone.defaults_for(model.task_name).get("epochs") or DEFAULT_EPOCHS
 
 
 def prepare(model, parts, seed, echo):
@@ -304,7 +304,7 @@ def search(model, rows, layer_decay, sizes, seed, echo):
     if found is None:
         raise ValueError(
             "The range test found no learning rate that lowers the loss. Received: "
-            f"learning_rate={AUTO!r}. Give a number."
+            f"learning_rate={AUTO_RATE!r}. Give a number."
         )
     echo(f"learning rate {found:.2g}")
     return found
@@ -312,12 +312,12 @@ def search(model, rows, layer_decay, sizes, seed, echo):
 
 def check_batches(batch_size=None, token_budget=None, learning_rate=None, **options):
     """Raises ValueError if options of batches are wrong, or exclude each other."""
-    if learning_rate not in (None, AUTO):
+    if learning_rate not in (None, AUTO_RATE):
         check_number("learning_rate", learning_rate)
     if token_budget is None:
         return
     received = {"batch_size": batch_size, "token_budget": token_budget}
-    if batch_size is not None or learning_rate == AUTO:
+    if batch_size is not None or learning_rate == AUTO_RATE:
         raise ValueError(
             "`token_budget` must be positive, without `batch_size` and without the "
             f"search for a learning rate. Received: {received}, learning_rate="

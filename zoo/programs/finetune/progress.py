@@ -9,7 +9,7 @@ import numpy as np
 from zoo.files.path_checks import check_writable, check_writable_directory
 from zoo.files.whole_files import check_file_name
 
-POINTS = 50  # at most, in the curve of the loss
+POINTS_IN_CURVE = 50  # at most, in the curve of the loss
 
 
 def check_output(path, report=None):
@@ -80,7 +80,7 @@ class UpdateCurves(keras.callbacks.Callback):
     def __init__(self, per_epoch, epochs):
         super().__init__()
         self.per_epoch = per_epoch
-        self.interval = -(-per_epoch * epochs // POINTS)
+        self.interval = -(-per_epoch * epochs // POINTS_IN_CURVE)
         self.curves = {"update": [], "loss": [], "learning_rate": []}
         self.before = (0.0, 0.0)
         self.epoch = 0

@@ -17,13 +17,13 @@ from zoo.tasks import TextClassifier
 from zoo.visualize.plain_text import printable
 
 PRESET = "bert_mini_en_uncased_distilled"
-PARTS = [("test", 0.1), ("validation", 0.1), ("training", 0.8)]
+PART_SHARES = [("test", 0.1), ("validation", 0.1), ("training", 0.8)]
 SENTENCES = [
     "a warm, funny and beautifully acted film.",
     "two hours of my life that i will never get back.",
     "it is not great, but it has its moments.",
 ]
-LONGEST = 70  # characters of a text that are printed
+MAX_PRINTED_CHARACTERS = 70  # characters of a text that are printed
 
 
 def movie_reviews():
@@ -103,7 +103,7 @@ def run(
 
 def split(texts, labels):
     """Splits rows into training, validation and test by a hash of the first text."""
-    rows = hash_split(columns_of(texts)[0], PARTS)
+    rows = hash_split(columns_of(texts)[0], PART_SHARES)
     if not all(rows.values()):
         sizes = {name: len(part) for name, part in rows.items()}
         raise ValueError(
@@ -128,7 +128,7 @@ def _serve(model, texts, output, echo):
     for label, score, *row in zip(
         answers["label"], answers["score"], *columns, strict=True
     ):
-        shown = " | ".join(printable(text, LONGEST) for text in row)
+        shown = " | ".join(printable(text, MAX_PRINTED_CHARACTERS) for text in row)
         echo(f"  {printable(label):10} {score:.2f}  {shown}")
     echo("\nto serve the export:\n")
     echo(docker_lines(version.parent, "classifier"))

@@ -14,9 +14,9 @@ from zoo.programs.finetune.labelled_rows import columns_of
 from zoo.programs.finetune.report_page import render
 from zoo.visualize.plain_text import printable
 
-WORST = 20  # errors that are shown
-LONGEST = 300  # characters of a text that are shown
-PAIRS = 20  # confused pairs of labels that are listed
+SHOWN_ERRORS = 20  # errors that are shown
+SHOWN_CHARACTERS = 300  # characters of a text that are shown
+SHOWN_PAIRS = 20  # confused pairs of labels that are listed
 NO_PICTURES = missing_package("Pictures need", "matplotlib", "quickstart")
 
 
@@ -59,13 +59,10 @@ def assess_model(model, rows, baselines, seed):
         return {"scores": {"model": values}}
     predicted, confidence = predictions
     assessed = files.assess(model, labels, predicted, confidence)
-    plain = {
-        name: files.assess(model, labels, found) for name, found in baselines.items()
-    }
+    plain = {k: files.assess(model, labels, found) for k, found in baselines.items()}
+    scored = {"model": assessed, **plain}
     found = {
-        "scores": {
-            k: scored.scores(seed) for k, scored in {"model": assessed, **plain}.items()
-        },
+        "scores": {name: item.scores(seed) for name, item in scored.items()},
         "differences": {
             name: assessed.differences(simple, seed) for name, simple in plain.items()
         },
@@ -83,7 +80,9 @@ def assess_model(model, rows, baselines, seed):
             for j, count in enumerate(row)
             if i != j and count
         ]
-        found["most_confused"] = sorted(pairs, key=lambda pair: -pair["rows"])[:PAIRS]
+        found["most_confused"] = sorted(pairs, key=lambda pair: -pair["rows"])[
+            :SHOWN_PAIRS
+        ]
     if assessed.points is not None:
         found["points"] = [values.tolist() for values in assessed.points]
     columns = columns_of(x)
@@ -95,7 +94,7 @@ def assess_model(model, rows, baselines, seed):
             ),
             "error": float(assessed.errors[row]),
         }
-        for row in assessed.worst(WORST)
+        for row in assessed.worst(SHOWN_ERRORS)
     ]
     return found
 
@@ -108,7 +107,9 @@ def _without_scores(row):
 
 
 def _shorten(text):
-    return printable(text if isinstance(text, str) else " ".join(text), LONGEST)
+    return printable(
+        text if isinstance(text, str) else " ".join(text), SHOWN_CHARACTERS
+    )
 
 
 def describe_model(model):

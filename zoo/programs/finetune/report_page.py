@@ -35,7 +35,7 @@ summary { cursor: pointer; padding: .3rem 0; }
 }
 """
 NO_BREAK = "\N{NO-BREAK SPACE}"
-MANY = 20  # rows of a table that are shown at once
+ROWS_SHOWN = 20  # rows of a table that are shown at once
 MANY_LABELS = 16  # of a confusion matrix that is wider than a telephone
 
 
@@ -108,7 +108,7 @@ def _table(rows, title=""):
         f'<div class="wide" tabindex="0"><table>\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{''.join(lines)}</tbody></table></div>"
     )
-    if len(rows) > MANY:
+    if len(rows) > ROWS_SHOWN:
         summary = f"<summary>{len(rows):,} rows</summary>"
         table = f"<details>{summary}\n{table}\n</details>"
     return f"<h3>{_text(title)}</h3>\n{table}" if title else table

@@ -23,9 +23,9 @@ from zoo.programs.scores.suite_results import check_files, percent, summary
 from zoo.programs.scores.suite_tasks import BATCH_SIZE, SUITE, fit_model
 from zoo.training import finetuning_optimizer
 
-RUN = "a run of such a comparison"
+RUN_DESCRIPTION = "a run of such a comparison"
 ARMS = {"preset": True, "random": False}  # whether the weights are loaded
-BOTH = "both"
+BOTH_ARMS = "both"
 RATES, EPOCHS = (1e-4, 3e-4, 1e-3), 3
 LARGEST_SEARCH = 1000  # most examples of the split that chooses the learning rate
 
@@ -40,10 +40,10 @@ class Comparison:
     def __init__(self, preset, output, seeds, fit, echo, compare, settings):
         self.preset, self.output, self.seeds = preset, output, seeds
         self.fit, self.echo = fit, echo
-        self.arms = tuple(ARMS) if compare == BOTH else (compare,)
+        self.arms = tuple(ARMS) if compare == BOTH_ARMS else (compare,)
         if not {*self.arms} <= ARMS.keys():
             raise ValueError(
-                f"`compare` must be one of {', '.join((BOTH, *ARMS))}. Received: "
+                f"`compare` must be one of {', '.join((BOTH_ARMS, *ARMS))}. Received: "
                 f"{compare!r}."
             )
         self.settings = {"epochs": EPOCHS, "batch_size": BATCH_SIZE, **settings}
@@ -120,13 +120,17 @@ def _read_run(path, name, parts):
     numbers = not isinstance(next(iter(known)), str)
     predictions = [float] if numbers else [str]
     shape = {"valid": predictions, "dev": predictions, "files?": {str: str}}
-    found = read_state(path, RUN, shape)
+    found = read_state(path, RUN_DESCRIPTION, shape)
     for part in ("valid", "dev"):
         if len(found[part]) != len(parts[part][1]):
-            raise damaged(path, RUN, f"`{part}` must have a prediction for each row")
+            raise damaged(
+                path, RUN_DESCRIPTION, f"`{part}` must have a prediction for each row"
+            )
         fits = math.isfinite if numbers else known.__contains__
         if not all(map(fits, found[part])):
-            raise damaged(path, RUN, f"`{part}` has what the task does not predict")
+            raise damaged(
+                path, RUN_DESCRIPTION, f"`{part}` has what the task does not predict"
+            )
     return found
 
 

@@ -13,7 +13,7 @@ from zoo.presets import list_presets, preset_info, sha256
 SETTINGS, REPORT = "settings.json", "report.json"
 CHECKSUM = "sha256"  # of the weights or of all files; None if it is not known
 SCALARS = (str, int, float, os.PathLike, type(None))
-PLAIN = (*SCALARS, list, tuple, dict)
+PLAIN_TYPES = (*SCALARS, list, tuple, dict)
 
 
 def find_weights(directory):
@@ -76,7 +76,8 @@ def describe_function(function):
     outer = inspect.getclosurevars(inner).nonlocals if inspect.isfunction(inner) else {}
     given += [(f"{k}=", v) for k, v in outer.items() if isinstance(v, SCALARS)]
     shown = [
-        k + (str(v) if isinstance(v, PLAIN) else type(v).__name__) for k, v in given
+        k + (str(v) if isinstance(v, PLAIN_TYPES) else type(v).__name__)
+        for k, v in given
     ]
     return f"{name}({', '.join(shown)})" if shown else name
 

@@ -5,7 +5,7 @@ import numpy as np
 from zoo.files.state_files import damaged, read_state
 from zoo.programs.scores.suite_tasks import SUITE
 
-RESULT = "a result of the suite"
+RESULT_DESCRIPTION = "a result of the suite"
 SCORES = {str: {str: float}}  # of each file, or of each baseline
 SHAPE = {
     "scores": SCORES,
@@ -19,12 +19,14 @@ SHAPE = {
 
 def read_result(path, name):
     """The result of a model, a dict; `name` is that of the task."""
-    found = read_state(path, RESULT, SHAPE)
+    found = read_state(path, RESULT_DESCRIPTION, SHAPE)
     metric = SUITE[name].metric
     scores = [*found["scores"].values(), *found["baselines"].values()]
     if not found["scores"] or any(metric not in score for score in scores):
         raise damaged(
-            path, RESULT, f"scores of a file, or of a baseline, lack {metric}"
+            path,
+            RESULT_DESCRIPTION,
+            f"scores of a file, or of a baseline, lack {metric}",
         )
     return found
 

@@ -17,9 +17,9 @@ from zoo.tasks import Task, Translator
 from zoo.tasks.writers.translator import SourcePacker
 from zoo.visualize.plain_text import to_path
 
-SCORES = "attention_scores"  # how the names of such outputs end
-GREEDY = {"num_beams": 1, "num_return": 1}
-GREEDY |= dict.fromkeys(("temperature", "top_k", "top_p"))
+SCORES_SUFFIX = "attention_scores"  # how the names of such outputs end
+GREEDY_OPTIONS = {"num_beams": 1, "num_return": 1}
+GREEDY_OPTIONS |= dict.fromkeys(("temperature", "top_k", "top_p"))
 LONGEST_TITLE = 80  # characters
 
 
@@ -127,7 +127,7 @@ def _load(preset, target):
 def _weights(model, text, target):
     """The attention weights of a model; see `attend`."""
     backbone = model.backbone if isinstance(model, Task) else model
-    scores = [name for name in backbone.on_request if name.endswith(SCORES)]
+    scores = [name for name in backbone.on_request if name.endswith(SCORES_SUFFIX)]
     if not scores:
         raise ValueError(
             "The model must have attention. Received: a model of the family "
@@ -151,7 +151,7 @@ def _weights(model, text, target):
     found = backbone.with_outputs(*scores)(backbone.complete(inputs))
     attention = {}
     for name in scores:
-        kind = name.removesuffix(SCORES).rstrip("_") or "self"
+        kind = name.removesuffix(SCORES_SUFFIX).rstrip("_") or "self"
         sides = ("decoder", "encoder") if kind == "cross" else (kind, kind)
         names = [tuple(tokens[side]) for side in sides]
         attention[kind] = visualize.Attention(np.asarray(found[name])[0], *names)
@@ -182,7 +182,7 @@ def _source_and_target(model, backbone, text, target):
         written = tokenizer.targets(targets)[0].numpy().tolist()
     elif writes:
         writer, texts = model.writer, tf.constant([text])
-        options = writer.generation_options(**GREEDY)
+        options = writer.generation_options(**GREEDY_OPTIONS)
         before = {**writer.encode_prompt(texts, options), **inputs}
         written = writer.generate_tokens(before, options)[0][0, 0].numpy().tolist()
         written = written[: [*written, tokenizer.end_id].index(tokenizer.end_id)]

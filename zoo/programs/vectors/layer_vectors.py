@@ -11,8 +11,13 @@ from zoo.tasks import Task
 from zoo.tasks.inputs.text_input import as_columns, join_words
 
 ROWS_AT_ONCE = 32  # texts that a model reads together
-BYTES = 2**17  # and the most bytes of them, if they were as long as the longest one
-OUTPUTS = ("layer_outputs", "encoder_layer_outputs")  # the second one of a translator
+BYTES_AT_ONCE = (
+    2**17
+)  # and the most bytes of them, if they were as long as the longest one
+OUTPUT_NAMES = (
+    "layer_outputs",
+    "encoder_layer_outputs",
+)  # the second one of a translator
 
 
 @numbers_checked()
@@ -105,7 +110,7 @@ def _blocks(texts, batch_size, longest=None):
         lengths = np.minimum(lengths, 8 * longest)
     order = np.argsort(lengths, kind="stable")[::-1]
     while len(order):
-        count = min(max(BYTES // max(lengths[order[0]], 1), 1), batch_size)
+        count = min(max(BYTES_AT_ONCE // max(lengths[order[0]], 1), 1), batch_size)
         yield order[:count]
         order = order[count:]
 
@@ -143,7 +148,7 @@ def text_vectors(model, texts, batch_size=ROWS_AT_ONCE):
 def _encoder(model):
     """The backbone of a model, and the name of its output of layers."""
     backbone = model.backbone if isinstance(model, Task) else model
-    name = next((name for name in OUTPUTS if name in backbone.on_request), None)
+    name = next((name for name in OUTPUT_NAMES if name in backbone.on_request), None)
     if name is None or backbone.tokenizer is None:
         raise ValueError(
             "The vectors of layers need a model that encodes one sequence, with a "
@@ -167,7 +172,7 @@ def _layers(backbone, name):
 def _compile(backbone, name):
     """What `_layers` returns."""
     whole = backbone.with_outputs(name)
-    prefix = name.removesuffix(OUTPUTS[0])
+    prefix = name.removesuffix(OUTPUT_NAMES[0])
     inputs = {
         key: symbol for key, symbol in whole.input.items() if key.startswith(prefix)
     }

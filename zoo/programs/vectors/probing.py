@@ -20,8 +20,8 @@ from zoo.tasks.inputs.label_values import as_labels
 from zoo.training import AdamW, WarmupLinearDecay
 
 EPOCHS, UPDATES, BATCH_SIZE, RATE = 20, 2000, 128, 3e-3
-LIMIT = 2000  # rows
-NONE = "O"  # the tag of words without a name
+MAX_ROWS = 2000  # rows
+NO_TAG = "O"  # the tag of words without a name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ProbeResult:
 
 
 @numbers_checked()
-def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
+def probe(preset, train, test, task=None, *, seed=0, limit=MAX_ROWS, **options):
     """Measures what each layer of a model knows.
 
     Linear classifiers are trained on the vectors of each layer, and on a learned
@@ -102,7 +102,7 @@ def probe(preset, train, test, task=None, *, seed=0, limit=LIMIT, **options):
         )
     # Before the training, since it may lack a package.
     predicted = examples.predict(*rows[0], *rows[1])
-    metric = "f1" if examples.sparse and NONE in labels else "accuracy"
+    metric = "f1" if examples.sparse and NO_TAG in labels else "accuracy"
     found = _probe(train, test, labels, metric, seed)
     baseline = score(np.array(test[1]), np.array(predicted), found["metric"])
     return ProbeResult(
@@ -174,8 +174,8 @@ def score(truth, found, metric):
     """The accuracy of predicted labels, arrays of str (N,); or F1 of those but "O"."""
     if metric == "accuracy":
         return float(np.mean(truth == found))
-    right = np.sum((truth == found) & (truth != NONE))
-    return float(2 * right / max(np.sum(truth != NONE) + np.sum(found != NONE), 1))
+    right = np.sum((truth == found) & (truth != NO_TAG))
+    return float(2 * right / max(np.sum(truth != NO_TAG) + np.sum(found != NO_TAG), 1))
 
 
 def _classifier(shape, classes, weighted, steps, seed):

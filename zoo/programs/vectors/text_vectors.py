@@ -13,12 +13,12 @@ import numpy as np
 from zoo.checks.number_rules import numbers_checked
 from zoo.files.path_checks import check_writable
 from zoo.files.state_files import read_state
-from zoo.files.whole_files import ADVICE, FULL, write_json
+from zoo.files.whole_files import ADVICE, FULL_DISK, write_json
 from zoo.programs.vectors.model_and_texts import load_model, paths_in, read_strings
 from zoo.tasks import TextEmbedder
 
-TEXTS, CHARACTERS = 4096, 2**24  # after which a block ends
-HEADER = 128  # bytes of the header of a .npy file
+TEXTS_IN_BLOCK, CHARACTERS_IN_BLOCK = 4096, 2**24  # after which a block ends
+HEADER_BYTES = 128  # bytes of the header of a .npy file
 RECORD = {"model": str, "rows": int, "texts": str}
 
 
@@ -90,7 +90,7 @@ def _full_disk_explained(output):
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in FULL_DISK:
             raise
         raise OSError(
             error.errno,
@@ -105,7 +105,7 @@ def _blocks(texts):
     for text in texts:
         block.append(text)
         size += len(text)
-        if len(block) == TEXTS or size >= CHARACTERS:
+        if len(block) == TEXTS_IN_BLOCK or size >= CHARACTERS_IN_BLOCK:
             yield block
             block, size = [], 0
     if block:
@@ -134,7 +134,7 @@ class _Part:
         advice = "Remove it to start again."
         stored = read_state(self.record, "a record of vectors", RECORD, advice)
         size = self._size(stored["rows"])
-        complete = HEADER <= size <= self.path.stat().st_size
+        complete = HEADER_BYTES <= size <= self.path.stat().st_size
         if complete:
             self._count(itertools.islice(texts, stored["rows"]))
         if not complete or stored != self.state:
@@ -179,7 +179,7 @@ class _Part:
 
     def _size(self, rows):
         """The bytes of a file with so many vectors."""
-        return HEADER + 4 * self.width * rows
+        return HEADER_BYTES + 4 * self.width * rows
 
     def _check_size(self):
         """Raises ValueError if the part does not have exactly our vectors."""

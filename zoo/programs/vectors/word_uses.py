@@ -12,8 +12,8 @@ from zoo.evaluation import group_vectors
 from zoo.programs.vectors.layer_vectors import word_vectors
 from zoo.programs.vectors.model_and_texts import load_model, read_strings
 
-LIMIT = 500  # uses
-WIDTH = 6  # words on each side of an excerpt
+MAX_USES = 500  # uses
+EXCERPT_WORDS = 6  # words on each side of an excerpt
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class WordUses:
         """The number of uses."""
         return len(self.words)
 
-    def excerpt(self, number, width=WIDTH):
+    def excerpt(self, number, width=EXCERPT_WORDS):
         """A use with the words on both sides of it, str; the word is in brackets.
 
         Args:
@@ -112,7 +112,7 @@ class WordUses:
 
 
 @numbers_checked()
-def find_uses(preset, words, texts, layers=(-1,), *, limit=LIMIT, **options):
+def find_uses(preset, words, texts, layers=(-1,), *, limit=MAX_USES, **options):
     """Finds words in texts, and computes their vectors there.
 
     A text is split at white space, and punctuation at both ends of a word is split off.

@@ -13,11 +13,13 @@ from zoo.data import SkipGrams
 from zoo.files.lines import corpus_lines
 from zoo.text import WordTokenizer, count_words
 
-CHUNK = 64  # neighbouring words that share their negatives
-SHARED = 64  # negatives of a chunk
-SPREAD = 0.75  # the probability of a negative is proportional to count ** SPREAD
-LIGHT = 16  # `sum_rows` sums words with at most so many occurrences together
-LINES = 2048  # lines that are tokenized at a time
+WORDS_IN_CHUNK = 64  # neighbouring words that share their negatives
+NEGATIVES_IN_CHUNK = 64  # negatives of a chunk
+COUNT_EXPONENT = (
+    0.75  # the probability of a negative is proportional to count ** SPREAD
+)
+MAX_LIGHT_COUNT = 16  # `sum_rows` sums words with at most so many occurrences together
+LINES_AT_ONCE = 2048  # lines that are tokenized at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,12 +120,12 @@ def _learn(training, pairs, size, echo):
     centres = (draw.random(shape, np.float32) - np.float32(0.5)) / shape[1]
     tables = centres, np.zeros(shape, np.float32)
     squares = [np.full(size, 1e-8, np.float32) for _ in tables]
-    chances = np.cumsum(pairs.counts**SPREAD)
+    chances = np.cumsum(pairs.counts**COUNT_EXPONENT)
     total = training.epochs * pairs.steps_per_epoch
     for step in range(total):
         drawn = pairs.words(step)
         chunks = max(-(-len(drawn[0]) // chunk_size(training.window)), 1)
-        places = draw.random((chunks, SHARED)) * chances[-1]
+        places = draw.random((chunks, NEGATIVES_IN_CHUNK)) * chances[-1]
         noise = np.searchsorted(chances, places, side="right")
         found = gradients(*tables, drawn, noise, training.window, training.negatives)
         rate = training.learning_rate * (1 - step / total)
@@ -136,7 +138,7 @@ def _learn(training, pairs, size, echo):
 
 def chunk_size(window):
     """C, the words of a chunk. It is at least twice the window."""
-    return max(CHUNK, 2 * window)
+    return max(WORDS_IN_CHUNK, 2 * window)
 
 
 def encode_corpus(texts, tokenizer):
@@ -147,7 +149,7 @@ def encode_corpus(texts, tokenizer):
     """
     lines = (line.encode("utf-8", "ignore") for line in corpus_lines(texts))
     ids, sizes = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
-    while batch := list(itertools.islice(lines, LINES)):
+    while batch := list(itertools.islice(lines, LINES_AT_ONCE)):
         found = tokenizer.ids(tokenizer(tf.constant(batch)))
         values = found.values.numpy() - len(tokenizer.specials)
         known = values >= 0
@@ -232,8 +234,8 @@ def sum_rows(ids, rows):
     by_count = np.argsort(-counts, kind="stable")
     starts, counts = starts[by_count], counts[by_count]
     sums = rows[order[starts]]
-    heavy = np.searchsorted(-counts, -LIGHT)
-    for turn in range(1, LIGHT):
+    heavy = np.searchsorted(-counts, -MAX_LIGHT_COUNT)
+    for turn in range(1, MAX_LIGHT_COUNT):
         end = np.searchsorted(-counts, -turn)
         sums[heavy:end] += rows[order[starts[heavy:end] + turn]]
     for row in range(heavy):

@@ -19,7 +19,7 @@ from zoo.tasks.inputs.text_input import join_words
 from zoo.tasks.task_saving import without_state
 from zoo.text import TaggerTokenizer, count_words, extend_tokenizer, match_vectors
 
-EPOCHS = 10  # of `fit` by default, since most of the weights are new
+DEFAULT_EPOCHS = 10  # of `fit` by default, since most of the weights are new
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +91,7 @@ def make_tagger(
     labels = sorted({tag for row in rows for tag in row})
     head = dataclasses.asdict(chosen)
     rate = head.pop("learning_rate")
-    backbone.defaults = {"learning_rate": rate, "epochs": EPOCHS}
+    backbone.defaults = {"learning_rate": rate, "epochs": DEFAULT_EPOCHS}
     model = TokenClassifier(backbone, backbone.tokenizer, labels, **head)
     model.compile(learning_rate=rate)
     return model

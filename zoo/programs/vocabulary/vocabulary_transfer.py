@@ -14,7 +14,7 @@ from zoo.tasks.task_saving import without_state
 from zoo.text import Tokenizer
 
 # The arrays with a row for every token.
-TABLES = ("token_embedding/embeddings", "lm_head/output_bias")
+TOKEN_TABLES = ("token_embedding/embeddings", "lm_head/output_bias")
 
 
 def transfer_vocabulary(model, vocabulary):
@@ -105,7 +105,7 @@ def match_tokens(old, new):
 
 def move_rows(path, array, rows):
     """The array of a path for another vocabulary; see `match_tokens` for `rows`."""
-    if path not in TABLES:
+    if path not in TOKEN_TABLES:
         return array
     mean = array.mean(axis=0, dtype="float64").astype(array.dtype)
     moved = array[rows]

@@ -17,7 +17,7 @@ from zoo.tasks.heads.head import (
 )
 from zoo.tasks.heads.pooling import default_pooling
 from zoo.tasks.heads.separate_texts import has_segments
-from zoo.tasks.inputs.windows import TAIL, pool_windows
+from zoo.tasks.inputs.windows import TOKENS_IN_TAIL, pool_windows
 from zoo.tasks.task_layers import check_encodes
 
 # The texts that a recurrent backbone reads together, if it reads them in windows. Its
@@ -82,9 +82,9 @@ class SequenceTask(Task):
         """The logits, window by window where `reads_windows`."""
         length = inputs["padding_mask"].shape[1]
         limit = min(n for n in (length, self.sequence_length, math.inf) if n)
-        if not self.reads_windows or training and limit <= TAIL:
+        if not self.reads_windows or training and limit <= TOKENS_IN_TAIL:
             return super().call(inputs, training=training, mask=mask)
-        tail = TAIL if training else None
+        tail = TOKENS_IN_TAIL if training else None
         pooling = self.get_layer("pooling")
         pooled = pool_windows(self.backbone, pooling, inputs, tail)
         return self._after_pooling()(pooled)

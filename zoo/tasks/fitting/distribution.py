@@ -25,8 +25,8 @@ from zoo.tasks.losses.weighted_means import (
 )
 from zoo.training.trainable import follow_model
 
-KEYS = itertools.count(1000, 1000)
-SEPARATED = weakref.WeakSet()  # strategies with collective keys of their own
+COLLECTIVE_KEYS = itertools.count(1000, 1000)
+SEPARATED_STRATEGIES = weakref.WeakSet()  # strategies with collective keys of their own
 
 
 class TensorFlowSteps(ModelHooks):
@@ -290,10 +290,10 @@ def separate_collectives(strategy):
     first, or on other devices.
     """
     mirrored = isinstance(strategy, tf.distribute.MirroredStrategy)
-    if not mirrored or strategy in SEPARATED:
+    if not mirrored or strategy in SEPARATED_STRATEGIES:
         return
-    SEPARATED.add(strategy)
-    set_collective_keys(strategy, next(KEYS))
+    SEPARATED_STRATEGIES.add(strategy)
+    set_collective_keys(strategy, next(COLLECTIVE_KEYS))
 
 
 def replica_share(weight):

@@ -27,7 +27,7 @@ OPTIONAL_COUNTS = (
     "token_budget",
 )
 BETWEEN_EPOCHS = 2**20  # more than the epochs of any run
-MANY = "with too many batches to count, or without end"
+UNCOUNTED = "with too many batches to count, or without end"
 
 
 @dataclasses.dataclass
@@ -165,7 +165,7 @@ class Run:
             return x
         ahead = ReadAhead(x)
         if ahead.count is None:
-            _warn(f"a dataset {MANY}")
+            _warn(f"a dataset {UNCOUNTED}")
         self.set_count(ahead.count)
         return ahead.dataset(self.in_first_epoch)
 

@@ -23,7 +23,9 @@ from zoo.tasks.inputs.text_batches import BatchPlan
 from zoo.tasks.inputs.text_input import as_columns, optional_count
 from zoo.tasks.inputs.text_streams import text_stream
 
-PREDICTING = threading.RLock()  # Keras keeps the state of a prediction on the model
+PREDICTION_LOCK = (
+    threading.RLock()
+)  # Keras keeps the state of a prediction on the model
 
 
 class TextTraining:
@@ -168,7 +170,7 @@ class TextTraining:
         steps = optional_count(steps, "steps")
         options = {"verbose": verbose, "steps": steps, "callbacks": callbacks}
         predict = functools.partial(super().predict, **options)
-        with PREDICTING:
+        with PREDICTION_LOCK:
             return read_texts(self, x).predict(predict, batch_size, steps)
 
     def train_on_batch(
@@ -190,7 +192,7 @@ class TextTraining:
     def predict_on_batch(self, x):
         """Keras' `predict_on_batch`, on text or on token ids."""
         x, *_ = read_texts(self, x).one_batch()
-        with PREDICTING:
+        with PREDICTION_LOCK:
             outputs = super().predict_on_batch(x)
         # Under a strategy, Keras gives every replica the whole batch.
         replicas = self.distribute_strategy.num_replicas_in_sync

@@ -10,11 +10,11 @@ from zoo.layers import LSTM, AttentivePooling, Biattention, Maxout
 from zoo.tasks.heads.head import Head, register_head
 from zoo.tasks.heads.separate_texts import separate_inputs
 
-WIDEST = 300  # of `head_dim`, if it is not given
+MAX_HEAD_DIM = 300  # of `head_dim`, if it is not given
 LEARNING_RATE = 1e-3  # that of AllenNLP's `bcn`
 # Dropout of the word vectors, of the first dense layer, and of the inputs of the three
 # maxout layers, as multiples of that of the pooled vectors, which is 0.1 in AllenNLP.
-WORDS, DENSE, MAXOUTS = 5.0, 2.5, (1.0, 2.0, 3.0)
+WORD_DROPOUT, DENSE_DROPOUT, MAXOUT_DROPOUTS = 5.0, 2.5, (1.0, 2.0, 3.0)
 
 
 @register_head
@@ -51,14 +51,15 @@ class BiattentiveHead(Head):
 
     def resolve(self, backbone, task_name, pair=False, symmetric=False):
         """See `Head`."""
-        if not 0 <= self.dropout < 1 / WORDS:
+        if not 0 <= self.dropout < 1 / WORD_DROPOUT:
             raise ValueError(
-                f'`head_dropout` must be in [0, {1 / WORDS}) with `head="biattentive"`,'
-                f" since the dropout of words is {WORDS:.0f} times as large. Received: "
+                f"`head_dropout` must be in [0, {1 / WORD_DROPOUT}) with "
+                f'`head="biattentive"`, since the dropout of words is '
+                f"{WORD_DROPOUT:.0f} times as large. Received: "
                 f"{self.dropout}. The default is 0.1."
             )
         width = backbone.output["sequence_output"].shape[-1]
-        return dataclasses.replace(self, dim=self.dim or min(WIDEST, width))
+        return dataclasses.replace(self, dim=self.dim or min(MAX_HEAD_DIM, width))
 
     def is_separate(self, backbone):
         """See `Head`."""
@@ -90,7 +91,7 @@ class BiattentiveHead(Head):
             Maxout(2 * self.dim, name="hidden_2", **options),
             Maxout(units, dtype="float32", name="classifier"),
         ]
-        for factor, layer in zip(MAXOUTS, layers, strict=True):
+        for factor, layer in zip(MAXOUT_DROPOUTS, layers, strict=True):
             drop = keras.layers.Dropout(
                 factor * self.dropout, name=f"{layer.name}_dropout", **options
             )
@@ -114,9 +115,9 @@ def encode_texts(backbone, inputs, head_dim, dropout, options):
         list of tuples of vectors (B, L, 2 head_dim) and mask (B, L).
     """
     layers = [
-        keras.layers.Dropout(WORDS * dropout, name="word_dropout", **options),
+        keras.layers.Dropout(WORD_DROPOUT * dropout, name="word_dropout", **options),
         keras.layers.Dense(head_dim, "relu", name="word_dense", **options),
-        keras.layers.Dropout(DENSE * dropout, name="dense_dropout", **options),
+        keras.layers.Dropout(DENSE_DROPOUT * dropout, name="dense_dropout", **options),
     ]
     lstms, found = make_lstms(head_dim, "text", options), []
     for prefix in COLUMN_PREFIXES:

@@ -11,7 +11,7 @@ from zoo.layers import ConcatPooling, output_layer
 from zoo.tasks.heads.head import Head, register_head
 
 HIDDEN_DIM, HIDDEN_DROPOUT = 50, 0.1
-NORM = {"momentum": 0.9, "epsilon": 1e-5}  # those of torch
+NORM_OPTIONS = {"momentum": 0.9, "epsilon": 1e-5}  # those of torch
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -64,7 +64,7 @@ class ConcatPoolingHead(Head):
         # The moments of all replicas together. Without replicas, those are less exact.
         several = tf.distribute.get_strategy().num_replicas_in_sync > 1
         norm = functools.partial(
-            BatchNormalization, **NORM, synchronized=several, **options
+            BatchNormalization, **NORM_OPTIONS, synchronized=several, **options
         )
         dense = keras.layers.Dense(
             HIDDEN_DIM, "relu", use_bias=False, name="hidden", **options

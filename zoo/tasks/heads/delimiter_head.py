@@ -14,7 +14,7 @@ from zoo.text import Framing
 
 LM_WEIGHT = 0.5  # of the loss of the language model
 BOTH_ORDERS = ((0, 1), (1, 0))  # of the columns of a pair
-SPECIALS = 3  # start, delimiter and classify
+NUM_SPECIALS = 3  # start, delimiter and classify
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -91,7 +91,7 @@ def special_embedding(backbone):
     """A new table with the vectors of the special tokens."""
     config = backbone.config
     return keras.layers.Embedding(
-        SPECIALS,
+        NUM_SPECIALS,
         config.hidden_dim,
         keras.initializers.TruncatedNormal(stddev=config.initializer_range),
         name="special_embedding",

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.backbone.config import LARGEST_OPTION
-from zoo.tasks.inputs.text_input import HALVES
+from zoo.tasks.inputs.text_input import SURROGATES
 
 FALSE, TRUE = ("false", "False", "FALSE"), ("true", "True", "TRUE")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -67,7 +67,7 @@ def _label_name(label):
     """The name of a label, or None if it has none."""
     label = label.decode("utf-8", "replace") if isinstance(label, bytes) else label
     known = isinstance(label, (str, numbers.Number, np.bool_)) and label == label
-    return str(label) if known and not HALVES.search(str(label)) else None
+    return str(label) if known and not SURROGATES.search(str(label)) else None
 
 
 def label_value(name):

@@ -10,10 +10,14 @@ from zoo.tasks.inputs.text_input import check_lengths
 
 # Of targets and weights. A square, and the norm of the gradients of many weights, are
 # finite in float32 up to about 1e15.
-SMALLEST, LARGEST = 1e-30, 1e15
-SQUARES = f"`y` must be in [-{LARGEST:g}, {LARGEST:g}], so that float32 holds squares."
-SUMS = (
-    f"must hold 0 or numbers in [{SMALLEST:g}, {LARGEST:g}], whose sums float32 holds."
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-30, 1e15
+SQUARES_RULE = (
+    f"`y` must be in [-{MAX_MAGNITUDE:g}, {MAX_MAGNITUDE:g}], so that float32 holds "
+    "squares."
+)
+SUMS_RULE = (
+    f"must hold 0 or numbers in [{MIN_MAGNITUDE:g}, {MAX_MAGNITUDE:g}], whose sums "
+    "float32 holds."
 )
 
 
@@ -201,7 +205,9 @@ def target_numbers(y):
     y = as_array(y)
     numbers = _as_floats(y, "`y`", "Remove the rows without one.")
     _check_values(np.isfinite(numbers), y, "`y` must hold finite numbers.")
-    _check_values(np.abs(numbers) <= LARGEST, y, SQUARES, "Scale the numbers.")
+    _check_values(
+        np.abs(numbers) <= MAX_MAGNITUDE, y, SQUARES_RULE, "Scale the numbers."
+    )
     return numbers.astype("float32")
 
 
@@ -226,8 +232,8 @@ def row_weights(weights, name="sample_weight"):
     numbers = _as_floats(weights, f"`{name}`", "Use 1.0 as the default.")
     rule = f"`{name}` must hold finite numbers of at least 0."
     _check_values(np.isfinite(numbers) & (numbers >= 0), weights, rule)
-    fits = (numbers == 0) | (numbers >= SMALLEST) & (numbers <= LARGEST)
-    _check_values(fits, weights, f"`{name}` {SUMS}", "Scale the weights.")
+    fits = (numbers == 0) | (numbers >= MIN_MAGNITUDE) & (numbers <= MAX_MAGNITUDE)
+    _check_values(fits, weights, f"`{name}` {SUMS_RULE}", "Scale the weights.")
     return numbers.astype("float32")
 
 

@@ -11,12 +11,12 @@ import tensorflow as tf
 from zoo.checks.counts import whole_number
 from zoo.tasks.inputs.text_sources import table_columns
 
-TAKEN = (
+TEXTS_RULE = (
     "Methods such as `fit` and `predict` take a list of strings, a tuple of such "
     "lists, or a `tf.data.Dataset` of batches. Token ids must be in a dict."
 )
-NESTED = (list, tuple, np.ndarray)
-HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs
+NESTED_TYPES = (list, tuple, np.ndarray)
+SURROGATES = re.compile("[\ud800-\udfff]")  # of surrogate pairs
 
 
 def holds_text(x):
@@ -89,7 +89,7 @@ def refuse_input(x):
         received = f"a {type(x).__name__}"
     if received is None:
         return x
-    raise TypeError(f"{TAKEN} Received: {received}. {way}")
+    raise TypeError(f"{TEXTS_RULE} Received: {received}. {way}")
 
 
 def _is_single(x):
@@ -159,14 +159,14 @@ def join_words(x):
         sentences = x.numpy()
     if not isinstance(sentences, (list, np.ndarray)) or _is_scalar(sentences):
         return x
-    if not any(isinstance(sentence, NESTED) for sentence in sentences):
+    if not any(isinstance(sentence, NESTED_TYPES) for sentence in sentences):
         return x
     return [_sentence(words, row) for row, words in enumerate(sentences)]
 
 
 def _sentence(words, row):
     """The words of one row as a text."""
-    if not isinstance(words, NESTED):
+    if not isinstance(words, NESTED_TYPES):
         raise TypeError(
             "Every sentence must be a list of words, or every one a string. Received: "
             f"{words!r:.60} of type {type(words).__name__} in row {row}."
@@ -199,7 +199,7 @@ def encode_text(text):
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return HALVES.sub("\ufffd", text).encode()
+        return SURROGATES.sub("\ufffd", text).encode()
 
 
 def _column(values):
@@ -216,7 +216,7 @@ def _column(values):
             "A column of texts must have one dimension. Received: an array of shape "
             f"{tuple(shape)}. Give two columns in a tuple: `(x[:, 0], x[:, 1])`."
         )
-    if isinstance(values, NESTED):
+    if isinstance(values, NESTED_TYPES):
         for row, value in enumerate(values):
             if not isinstance(value, (str, bytes)):
                 raise _no_string(value, row, values)
@@ -234,7 +234,7 @@ def _column(values):
 
 def _no_string(value, row, values):
     """The TypeError about a text that is no string."""
-    if isinstance(value, NESTED):
+    if isinstance(value, NESTED_TYPES):
         return TypeError(
             f"Every text must be a string. Received: a {type(values).__name__} of "
             f"{type(value).__name__}s. Use `tuple(map(list, zip(*pairs)))` for pairs, "

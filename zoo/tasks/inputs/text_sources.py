@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-KNOWN = (str, bytes, list, tuple, dict, np.ndarray, tf.data.Dataset)
+KNOWN_TYPES = (str, bytes, list, tuple, dict, np.ndarray, tf.data.Dataset)
 READ_OTHERWISE = (keras.utils.PyDataset, Iterator, MappingView, Set)
 
 
@@ -19,7 +19,7 @@ def plain_column(values):
     Args:
         values: any value.
     """
-    if isinstance(values, (*KNOWN, *READ_OTHERWISE)) or hasattr(values, "dtype"):
+    if isinstance(values, (*KNOWN_TYPES, *READ_OTHERWISE)) or hasattr(values, "dtype"):
         return values
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
@@ -37,7 +37,7 @@ def table_columns(x):
 
     Tables are those of pandas, Polars, Arrow and Hugging Face's datasets.
     """
-    if isinstance(x, KNOWN) or not hasattr(x, "__len__"):
+    if isinstance(x, KNOWN_TYPES) or not hasattr(x, "__len__"):
         return None
     names = getattr(x, "column_names", None)
     if names is None and hasattr(x, "to_numpy"):

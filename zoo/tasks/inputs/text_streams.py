@@ -19,7 +19,7 @@ from zoo.tasks.inputs.text_input import holds_text
 from zoo.tasks.inputs.text_sources import plain_column
 
 ROWS_IN_BATCH = 32  # of a batch that is made of single rows
-END = object()
+END_OF_STREAM = object()
 
 
 def is_stream(x):
@@ -150,8 +150,10 @@ class _Stream:
     def _items(self):
         """Yields tuples of texts, targets and weights, of a row or a batch."""
         columns = map(self._in_order, self.columns)
-        for parts in itertools.zip_longest(*columns, *self.targets, fillvalue=END):
-            if any(part is END for part in parts):
+        for parts in itertools.zip_longest(
+            *columns, *self.targets, fillvalue=END_OF_STREAM
+        ):
+            if any(part is END_OF_STREAM for part in parts):
                 raise ValueError(
                     "`x`, `y` and `sample_weight` must have the same length. Received: "
                     "streams of which one ends before another."

@@ -2,15 +2,15 @@
 
 from keras import ops
 
-WINDOW = 70  # tokens that are read together
-TAIL = 1400  # tokens of a text that a classifier's gradient reaches
+TOKENS_IN_WINDOW = 70  # tokens that are read together
+TOKENS_IN_TAIL = 1400  # tokens of a text that a classifier's gradient reaches
 
 
 def read_windows(backbone, inputs, update=None, value=()):
     """Reads rows in windows, so that the memory does not depend on their length.
 
     The states are carried over from window to window, so the vectors are those of the
-    whole rows. All windows have the same length, at most `WINDOW`.
+    whole rows. All windows have the same length, at most `TOKENS_IN_WINDOW`.
 
     Args:
         backbone: `zoo.backbone.Backbone` with `carries_states`.
@@ -24,7 +24,7 @@ def read_windows(backbone, inputs, update=None, value=()):
         The value after the last window, and the states, dict.
     """
     rows, length = ops.shape(inputs["padding_mask"])
-    count = -(-length // WINDOW)
+    count = -(-length // TOKENS_IN_WINDOW)
     size = -(-length // (max(count, 1) if _known(count) else ops.maximum(count, 1)))
     more = count * size - length
     inputs = {

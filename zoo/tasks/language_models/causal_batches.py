@@ -19,7 +19,7 @@ from zoo.data.batching import as_written
 from zoo.layers import CarriedState, KeepState
 from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.inputs.texts import Texts
-from zoo.tasks.inputs.windows import WINDOW
+from zoo.tasks.inputs.windows import TOKENS_IN_WINDOW
 
 PACKINGS = ("streams", "documents")
 BATCH_SIZE = 32
@@ -30,7 +30,7 @@ class RowOptions(CheckedFields):
     """The options of `zoo.CausalLM` that say what its rows are in training."""
 
     rows: Size | None = None
-    window: Size = WINDOW
+    window: Size = TOKENS_IN_WINDOW
     jitter: bool = False
     packing: str | None = None
 

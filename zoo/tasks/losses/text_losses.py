@@ -5,7 +5,7 @@ from keras import ops
 from zoo.tasks.inputs.windows import part_of, read_windows
 from zoo.tasks.losses.label_smoothing import token_losses
 
-POSITIONS = 64  # whose logits are in memory together
+POSITIONS_IN_BLOCK = 64  # whose logits are in memory together
 
 
 def text_losses(backbone, head, inputs, longest=None, stride=None):
@@ -61,13 +61,15 @@ def text_losses(backbone, head, inputs, longest=None, stride=None):
 def _losses(head, vectors, following, weight):
     """The sum of the losses of each row (B,), some positions at a time."""
     length = ops.shape(weight)[1]
-    count = -(-length // POSITIONS)
-    more = [0, count * POSITIONS - length]
+    count = -(-length // POSITIONS_IN_BLOCK)
+    more = [0, count * POSITIONS_IN_BLOCK - length]
     vectors = ops.pad(vectors, [[0, 0], more, [0, 0]])
     following, weight = (ops.pad(x, [[0, 0], more]) for x in (following, weight))
 
     def add(number, total):
-        parts = (part_of(x, number * POSITIONS, POSITIONS) for x in given)
+        parts = (
+            part_of(x, number * POSITIONS_IN_BLOCK, POSITIONS_IN_BLOCK) for x in given
+        )
         hidden, next_ids, part_weight = parts
         losses = token_losses(head(hidden), next_ids) * part_weight
         return number + 1, total + ops.sum(losses, axis=1)

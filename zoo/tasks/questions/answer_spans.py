@@ -6,8 +6,10 @@ from zoo.ragged_rows import owners, row_ids
 from zoo.text.offsets import to_characters
 from zoo.text.white_space import is_blank
 
-NEVER = -1e9  # the score of what is no answer
-SPARE = 4  # times as many answers are kept, of which several may have the same text
+NO_ANSWER_SCORE = -1e9  # the score of what is no answer
+SPARE_FACTOR = (
+    4  # times as many answers are kept, of which several may have the same text
+)
 
 
 def token_places(rows, windows, contexts, places):
@@ -68,7 +70,7 @@ def _in_bytes(places, texts):
 
 def kept_spans(count):
     """How many answers of a row are kept, for `count` answers with different texts."""
-    return min(SPARE, count) * count
+    return min(SPARE_FACTOR, count) * count
 
 
 def best_spans(logits, x, count, longest):
@@ -87,20 +89,20 @@ def best_spans(logits, x, count, longest):
         longest: int, the most tokens of an answer.
 
     Returns:
-        dict of (M, K), see `kept_spans`: scores float32, `NEVER` if there are fewer
-        answers; begins and ends int32, positions in bytes. And `null` float32 (M,), the
-        score of no answer, which is that of the first token.
+        dict of (M, K), see `kept_spans`: scores float32, `NO_ANSWER_SCORE` if there are
+        fewer answers; begins and ends int32, positions in bytes. And `null` float32
+        (M,), the score of no answer, which is that of the first token.
     """
     inside = x["begins"] >= 0
     allowed = tf.stack([inside & (x["widest"] > 0), inside], axis=1)
-    masked = tf.where(allowed, logits, NEVER)
+    masked = tf.where(allowed, logits, NO_ANSWER_SCORE)
     kept = kept_spans(count)
     count = tf.minimum(count, tf.shape(logits)[2])  # a row has no more
     scores, places = tf.math.top_k(masked, count)
     sums = scores[:, 0, :, None] + scores[:, 1, None]
     first, last = places[:, 0, :, None], places[:, 1, None]
-    fits = (last >= first) & (last - first < longest) & (sums > NEVER / 2)
-    sums = tf.reshape(tf.where(fits, sums, NEVER), (-1, count * count))
+    fits = (last >= first) & (last - first < longest) & (sums > NO_ANSWER_SCORE / 2)
+    sums = tf.reshape(tf.where(fits, sums, NO_ANSWER_SCORE), (-1, count * count))
     found = tf.minimum(kept, count * count)
     best, index = tf.math.top_k(sums, found)
 
@@ -113,7 +115,7 @@ def best_spans(logits, x, count, longest):
         return pad(tf.gather(x[name], chosen, batch_dims=1))
 
     return {
-        "scores": pad(best, NEVER),
+        "scores": pad(best, NO_ANSWER_SCORE),
         "begins": at("begins", 0, index // count),
         "ends": at("ends", 1, index % count),
         "null": tf.reduce_sum(logits[:, :, 0], axis=1),
@@ -124,8 +126,8 @@ def best_answers(spans, windows, contexts, count, null_threshold=None):
     """The best answers to each question, from those of its rows.
 
     Of answers with the same text, the best one counts, and those of white space do not.
-    Only the best `SPARE` times `count` answers are compared, so that a text which
-    repeats itself may have fewer than `count`. The probabilities are a softmax
+    Only the best `SPARE_FACTOR` times `count` answers are compared, so that a text
+    which repeats itself may have fewer than `count`. The probabilities are a softmax
     over the answers, and with `null_threshold` over no answer, too.
 
     Args:
@@ -143,7 +145,7 @@ def best_answers(spans, windows, contexts, count, null_threshold=None):
         with "", 0 and -1 as padding.
     """
     scores, texts, begins, ends = _distinct_answers(spans, windows, contexts, count)
-    real = scores > NEVER / 2
+    real = scores > NO_ANSWER_SCORE / 2
     begins, ends = (
         tf.where(real, _in_characters(part, contexts), -1) for part in (begins, ends)
     )
@@ -154,7 +156,7 @@ def best_answers(spans, windows, contexts, count, null_threshold=None):
         real, [[0, 0], [0, 1]], constant_values=null_threshold is not None
     )
     shares = tf.concat([scores, null[:, None]], axis=1)
-    shares = tf.nn.softmax(tf.where(possible, shares, NEVER))
+    shares = tf.nn.softmax(tf.where(possible, shares, NO_ANSWER_SCORE))
     shares = tf.where(possible, shares, 0.0)
     if null_threshold is not None:
         empty |= odds > null_threshold
@@ -179,7 +181,7 @@ def _distinct_answers(spans, windows, contexts, count):
 
     Returns:
         scores float32, texts string, begins and ends int32 in bytes, (B, count), best
-        first. The padding has the score `NEVER`, and "" and 0.
+        first. The padding has the score `NO_ANSWER_SCORE`, and "" and 0.
     """
 
     def per_question(name, pad):
@@ -188,19 +190,19 @@ def _distinct_answers(spans, windows, contexts, count):
         rows = tf.reshape(rows, (size[0], size[1] * size[2]))
         return tf.pad(rows, [[0, 0], [0, count]], constant_values=pad)
 
-    scores = per_question("scores", NEVER)
+    scores = per_question("scores", NO_ANSWER_SCORE)
     # Two rows have no answer in common, but two answers may have the same text.
-    real = tf.math.count_nonzero(scores > NEVER / 2, axis=1, dtype=tf.int32)
-    most = tf.clip_by_value(tf.reduce_max(real, 0), count, SPARE * count)
+    real = tf.math.count_nonzero(scores > NO_ANSWER_SCORE / 2, axis=1, dtype=tf.int32)
+    most = tf.clip_by_value(tf.reduce_max(real, 0), count, SPARE_FACTOR * count)
     scores, index = tf.math.top_k(scores, tf.minimum(most, tf.shape(scores)[1]))
     begins, ends = (
         tf.maximum(tf.gather(per_question(name, 0), index, batch_dims=1), 0)
         for name in ("begins", "ends")
     )
     texts = _parts(contexts, begins, ends)
-    scores = tf.where(is_blank(texts) | _repeated(texts), NEVER, scores)
+    scores = tf.where(is_blank(texts) | _repeated(texts), NO_ANSWER_SCORE, scores)
     scores, index = tf.math.top_k(scores, count)
-    real = scores > NEVER / 2
+    real = scores > NO_ANSWER_SCORE / 2
     chosen = (
         tf.where(real, tf.gather(part, index, batch_dims=1), pad)
         for part, pad in ((texts, ""), (begins, 0), (ends, 0))

@@ -24,8 +24,8 @@ from zoo.tasks.questions.true_answers import answer_list, answer_texts, answers_
 from zoo.tasks.task_layers import check_encodes
 
 SEQUENCE_LENGTH = 384  # of Devlin et al. 2019
-PADDING = -1e9  # the score of a token that is padding
-LAST = 2**31 - 1  # the largest position that int32 holds
+PADDING_SCORE = -1e9  # the score of a token that is padding
+MAX_POSITION = 2**31 - 1  # the largest position that int32 holds
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -170,7 +170,7 @@ class QuestionAnswerer(Task):
                 "`y` must be a list of answers, or an int array (B, 2) with the "
                 f"beginning and the end of each. Received: {y.dtype} {y.shape}."
             )
-        wrong, sizes = ((y < -1) | (y > LAST)).any(axis=1), None
+        wrong, sizes = ((y < -1) | (y > MAX_POSITION)).any(axis=1), None
         if columns is not None and not wrong.any():
             check_targets(columns, y)
             wrong, sizes = _outside(columns[1], y.astype("int64"))
@@ -289,7 +289,7 @@ def span_logits(backbone, inputs):
         x = backbone(inputs)["sequence_output"]
     dense = output_layer(2, backbone, "spans")
     real = ops.cast(ops.not_equal(inputs["padding_mask"], 0), "float32")[:, None]
-    scores = ops.transpose(dense(x), (0, 2, 1)) + PADDING * (1.0 - real)
+    scores = ops.transpose(dense(x), (0, 2, 1)) + PADDING_SCORE * (1.0 - real)
     if not backbone.reads_forward:
         return scores
     last = real - ops.pad(real[..., 1:], ((0, 0), (0, 0), (0, 1)))

@@ -13,9 +13,12 @@ from zoo.tasks.inputs.text_input import rows_at_once
 from zoo.tasks.questions.answer_spans import best_answers, best_spans, kept_spans
 
 ROWS_IN_BLOCK = 32  # that an export reads together
-TOKENS = 2048  # that `answer` reads together
+TOKENS_AT_ONCE = 2048  # that `answer` reads together
 BEST_ENDS = 20  # beginnings and ends that are combined, as in the released code of BERT
-QUESTIONS, BYTES = 256, 2**20  # of contexts, whose answers are compared together
+QUESTIONS_IN_BLOCK, BYTES_IN_BLOCK = (
+    256,
+    2**20,
+)  # of contexts, whose answers are compared together
 
 
 def candidate_count(task):
@@ -59,7 +62,7 @@ def answer_questions(task, columns, batch_size, threshold):
     order, parts = [tf.zeros(0, tf.int32)], [no_spans(task)]
     if len(windows):
         lengths = task.preprocessor.lengths(rows)
-        budget = TOKENS if rows_at_once(batch_size, None) is None else None
+        budget = TOKENS_AT_ONCE if rows_at_once(batch_size, None) is None else None
         plan = plan_batches(lengths, batch_size, False, token_budget=budget)
         order = [*plan]
         find = functools.partial(find_spans, task)
@@ -103,7 +106,7 @@ def _blocks(sizes):
     starts, total = [0], 0
     for number, size in enumerate(sizes.tolist()):
         total += size
-        full = total > BYTES or number - starts[-1] == QUESTIONS
+        full = total > BYTES_IN_BLOCK or number - starts[-1] == QUESTIONS_IN_BLOCK
         if full and number > starts[-1]:
             starts.append(number)
             total = size

@@ -4,8 +4,8 @@ import collections
 
 import tensorflow as tf
 
-LEVELS = 2**24  # numbers of float32 in [0, 1) at equal distances
-KEYS = 2**62
+NUM_LEVELS = 2**24  # numbers of float32 in [0, 1) at equal distances
+NUM_KEYS = 2**62
 
 
 def sample_numbers(texts, options, repeats=None):
@@ -27,14 +27,14 @@ def sample_numbers(texts, options, repeats=None):
     samples = tf.tile(tf.range(several), tf.shape(texts))
     texts, repeats = (tf.repeat(x, several) for x in (texts, repeats))
     seeds = tf.zeros_like(samples, tf.int64) + options.seed
-    keys = _hash([_hash([texts], KEYS), repeats, seeds, samples], KEYS)
+    keys = _hash([_hash([texts], NUM_KEYS), repeats, seeds, samples], NUM_KEYS)
     # Without samples there are none.
     count = tf.cast(options.samples, tf.int32) * options.max_new_tokens
     places = tf.range(count)
     shape = tf.stack([tf.size(keys), tf.size(places)])
     keys = tf.broadcast_to(keys[:, None], shape)
-    found = _hash([keys, tf.broadcast_to(places, shape)], LEVELS)
-    return tf.cast(found, tf.float32) / LEVELS
+    found = _hash([keys, tf.broadcast_to(places, shape)], NUM_LEVELS)
+    return tf.cast(found, tf.float32) / NUM_LEVELS
 
 
 def _hash(parts, count):

@@ -24,8 +24,11 @@ import tensorflow as tf
 OTHER, LETTER, NUMBER, SPACE = range(4)
 BLANK = 4  # the space itself
 EDGE = 5  # beyond the text
-PAGE = 256
-SHORT, LONG = ("s", "t", "m", "d"), ("re", "ve", "ll")  # after an apostrophe
+PAGE_SIZE = 256
+SHORT_CLITICS, LONG_CLITICS = (
+    ("s", "t", "m", "d"),
+    ("re", "ve", "ll"),
+)  # after an apostrophe
 _FILE = pathlib.Path(__file__).with_name("unicode16.npz")
 
 
@@ -39,7 +42,9 @@ def pages():
     lengths = np.diff(starts, append=np.uint32(0x110000))
     classes = np.repeat(values, lengths)
     classes[ord(" ")] = BLANK
-    distinct, index = np.unique(classes.reshape(-1, PAGE), axis=0, return_inverse=True)
+    distinct, index = np.unique(
+        classes.reshape(-1, PAGE_SIZE), axis=0, return_inverse=True
+    )
     return index.reshape(-1).astype("int32"), distinct.astype("int32")
 
 
@@ -70,8 +75,8 @@ def _piece_begins(codes):
     )
     first, last = edges[:-1] > 0, edges[1:] > 0
     index, distinct = (tf.constant(table) for table in pages())
-    page = tf.gather(index, flat // PAGE)
-    kind = tf.gather(tf.reshape(distinct, [-1]), page * PAGE + flat % PAGE)
+    page = tf.gather(index, flat // PAGE_SIZE)
+    kind = tf.gather(tf.reshape(distinct, [-1]), page * PAGE_SIZE + flat % PAGE_SIZE)
     before = tf.where(first, EDGE, _shifted(kind, 1))
     after = tf.where(last, EDGE, _shifted(kind, -1))
     short, long = _contractions(flat, last, before)
@@ -88,9 +93,9 @@ def _contractions(codes, last, before):
     """Where contractions of two and of three characters begin, each bool (T,)."""
     free = (codes == ord("'")) & (before != OTHER) & (before != BLANK) & ~last
     next_one, next_two = _shifted(codes, -1), _shifted(codes, -2)
-    short = free & _among(next_one, map(ord, SHORT))
+    short = free & _among(next_one, map(ord, SHORT_CLITICS))
     alone = _shifted(last, -1)
-    pairs = [(next_one == ord(a)) & (next_two == ord(b)) for a, b in LONG]
+    pairs = [(next_one == ord(a)) & (next_two == ord(b)) for a, b in LONG_CLITICS]
     long = free & ~alone & functools.reduce(tf.logical_or, pairs)
     return short, long
 

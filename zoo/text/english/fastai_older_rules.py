@@ -17,7 +17,7 @@ from zoo.text.english.fastai_rules import (
 from zoo.text.english.html_entities import lower_case, on_rows, substitute, unescape
 from zoo.text.words.word_tokenizer import to_lower
 
-LEAST = 4  # equal characters or words
+MIN_REPETITIONS = 4  # equal characters or words
 # Characters that Python counts as capitals and as small letters beside Lu and Ll.
 UPPER = r"\p{Lu}\x{2160}-\x{216f}\x{24b6}-\x{24cf}\x{1f130}-\x{1f149}"
 UPPER += r"\x{1f150}-\x{1f169}\x{1f170}-\x{1f189}"
@@ -63,7 +63,9 @@ def _repair(texts, names, begin, repairs):
 def _count(texts, characters, words):
     """Replaces repeated characters and words, see `count_characters`."""
     texts = on_rows(
-        texts, has_runs(texts), lambda part: count_characters(part, LEAST, characters)
+        texts,
+        has_runs(texts),
+        lambda part: count_characters(part, MIN_REPETITIONS, characters),
     )
     return _count_words(texts, words)
 
@@ -134,7 +136,7 @@ def _find(counts, part):
         return tf.cast(taken, tf.int64)
 
     def find(found):
-        return counts - block(found) + tf.cast(part, tf.int64) >= LEAST
+        return counts - block(found) + tf.cast(part, tf.int64) >= MIN_REPETITIONS
 
     start = find(tf.zeros_like(part))
     _, found = tf.while_loop(

@@ -11,7 +11,7 @@ from zoo.files.lines import corpus_lines
 from zoo.text.english.fastai_rules import NULL
 from zoo.text.english.fastai_splitting import SPECIALS, FastaiSplitter
 
-BATCH = 256  # texts
+TEXTS_IN_BATCH = 256  # texts
 
 
 @numbers_checked()
@@ -58,7 +58,7 @@ def count_tokens(texts):
         splitter.spans, [tf.TensorSpec([None], tf.string)], autograph=False
     )
     counts, lines = collections.Counter(), iter(corpus_lines(texts))
-    while batch := list(itertools.islice(lines, BATCH)):
+    while batch := list(itertools.islice(lines, TEXTS_IN_BATCH)):
         counts["xxbos"] += len(batch)
         spans, tokens = split(tf.constant([_encode(text) for text in batch]))
         times = np.bincount(spans.values.numpy(), minlength=int(tokens.nrows()))

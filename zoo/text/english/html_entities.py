@@ -13,14 +13,14 @@ from zoo.text.words.word_tokenizer import to_lower
 REFERENCE = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)"
 NUMBER = r"&#(?:[0-9]+|[xX][0-9a-fA-F]+);?"
 # Names that are also known without a semicolon, such as "&ampx". Longest first.
-SHORT = sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len)[::-1]
+BARE_NAMES = sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len)[::-1]
 MAX_CODE, REPLACEMENT, RETURN = 0x10FFFF, 0xFFFD, 0x0D
 # The characters of Windows-1252 at the codes of control characters, by these codes.
 WINDOWS = {
     code: bytes([code]).decode("cp1252", "ignore") or chr(code)
     for code in range(0x80, 0xA0)
 }
-DIGITS = 8  # more significant digits are above `MAX_CODE` in both bases
+MAX_DIGITS = 8  # more significant digits are above `MAX_CODE` in both bases
 
 
 def substitute(texts, pattern, function):
@@ -78,7 +78,7 @@ def unescape(texts, names):
 def _named(references, table):
     """Returns the characters of references such as &eacute; and &notin."""
     names = tf.strings.regex_replace(references, "^&", "")
-    pattern = rf"(?s)^({'|'.join(SHORT)})(.*)$"
+    pattern = rf"(?s)^({'|'.join(BARE_NAMES)})(.*)$"
     short = tf.strings.regex_replace(names, pattern, r"\1")
     rest = tf.strings.regex_replace(names, pattern, r"\2")
     known = tf.strings.regex_full_match(names, pattern)
@@ -93,14 +93,16 @@ def _numbered(references):
     digits = tf.strings.regex_replace(references, "^&#[xX]?0*|;$", "")
     count = tf.strings.length(digits)
     padded = tf.strings.substr(
-        "0" * DIGITS + digits, count, tf.fill(tf.shape(count), DIGITS)
+        "0" * MAX_DIGITS + digits, count, tf.fill(tf.shape(count), MAX_DIGITS)
     )
-    codes = tf.strings.unicode_decode(padded, "UTF-8").to_tensor(shape=(None, DIGITS))
+    codes = tf.strings.unicode_decode(padded, "UTF-8").to_tensor(
+        shape=(None, MAX_DIGITS)
+    )
     values = tf.gather(_digit_values(), codes)
     base = tf.cast(tf.where(hexadecimal, 16, 10), tf.int64)
-    powers = base[:, None] ** tf.range(DIGITS - 1, -1, -1, dtype=tf.int64)
+    powers = base[:, None] ** tf.range(MAX_DIGITS - 1, -1, -1, dtype=tf.int64)
     number = tf.reduce_sum(tf.cast(values, tf.int64) * powers, axis=1)
-    large = (count > DIGITS) | (number > MAX_CODE)
+    large = (count > MAX_DIGITS) | (number > MAX_CODE)
     number = tf.cast(
         tf.where(large, tf.constant(REPLACEMENT, tf.int64), number), "int32"
     )

@@ -11,7 +11,7 @@ from zoo.text.byte_pairs.gpt2_splitting import split_pieces
 from zoo.text.byte_pairs.gpt2_tokenizer import END, byte_symbols
 from zoo.text.learning.pair_joining import join_pairs
 
-BATCH = 4096  # lines
+LINES_IN_BATCH = 4096  # lines
 
 
 @numbers_checked()
@@ -65,7 +65,7 @@ def _count_pieces(texts):
         split_pieces, [tf.TensorSpec([None], tf.string)], autograph=False
     )
     counts, lines = collections.Counter(), iter(corpus_lines(texts))
-    while batch := list(itertools.islice(lines, BATCH)):
+    while batch := list(itertools.islice(lines, LINES_IN_BATCH)):
         batch = [line.encode("utf-8", "ignore") for line in batch]
         counts.update(split(tf.constant(batch)).values.numpy().tolist())
     return counts

@@ -10,9 +10,9 @@ from zoo.text.subwords.sentencepiece_model import SPACE, encode_model
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
 NUM_BYTES = 256
-LONGEST = 50  # characters; longer words are not learned from
+MAX_CHARACTERS = 50  # characters; longer words are not learned from
 # Letters and digits are never joined with other characters.
-RUN = re.compile(r"\w+|[^\w\s]+")
+RUN_PATTERN = re.compile(r"\w+|[^\w\s]+")
 
 
 @numbers_checked()
@@ -47,7 +47,7 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
         words.update(line.split())
     runs = collections.Counter()
     for word, count in words.items():
-        first, *later_runs = RUN.findall(word) or [word]
+        first, *later_runs = RUN_PATTERN.findall(word) or [word]
         runs[SPACE + first] += count
         for run in later_runs:
             runs[run] += count
@@ -63,7 +63,7 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
     known = {
         run: count
         for run, count in runs.items()
-        if len(run) <= LONGEST and alphabet.issuperset(run)
+        if len(run) <= MAX_CHARACTERS and alphabet.issuperset(run)
     }
     pieces, spelled = {}, [list(run) for run in known]
     for piece, *_ in join_pairs(spelled, list(known.values()), str.__add__):

@@ -12,7 +12,7 @@ from zoo.text.parsing.linear_trees import (
 )
 from zoo.text.parsing.trees import ESCAPES, TOP
 
-LOWEST = -1e9  # the score of a token that may not follow
+LOWEST_SCORE = -1e9  # the score of a token that may not follow
 
 
 class TreeGrammar:
@@ -139,7 +139,7 @@ class TreeGrammar:
         def constrained(tokens, states):
             logits, after = step(tokens, states)
             state = self.advance(states["grammar"], tokens[:, 0])[0]
-            logits = tf.where(self.allowed(state), logits, LOWEST)
+            logits = tf.where(self.allowed(state), logits, LOWEST_SCORE)
             return logits, {**after, "grammar": state}
 
         first = self.start(words, limits)

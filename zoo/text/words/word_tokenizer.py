@@ -28,8 +28,8 @@ CLASSES = (
 )
 RESERVED = {*SPECIALS, *(token for token, _ in CLASSES)}
 RESERVED |= {token.lower() for token in RESERVED}
-HASHES = 2**30
-WORDS = 2**16  # that are normalized at once
+NUM_HASHES = 2**30
+WORDS_AT_ONCE = 2**16  # that are normalized at once
 MODES = ("unk", "random", "class")
 
 
@@ -163,7 +163,7 @@ def to_lower(words):
 
 def hashes(words):
     """Returns fingerprints of words, int32 in [0, 2**30), equal on all machines."""
-    return tf.cast(tf.strings.to_hash_bucket_fast(words, HASHES), tf.int32)
+    return tf.cast(tf.strings.to_hash_bucket_fast(words, NUM_HASHES), tf.int32)
 
 
 def classify(words):
@@ -205,7 +205,7 @@ def count_words(texts, minimum=5, limit=None, lowercase=False, digits_to_zero=Fa
         written.update(line.split())
     tokenizer = WordTokenizer([], lowercase, digits_to_zero)
     counts, words = collections.Counter(), iter(written.items())
-    while batch := list(itertools.islice(words, WORDS)):
+    while batch := list(itertools.islice(words, WORDS_AT_ONCE)):
         plain = tokenizer.normalize([w.encode("utf-8", "ignore") for w, _ in batch])
         for word, (_, count) in zip(plain.numpy().tolist(), batch, strict=True):
             counts[word.decode()] += count
