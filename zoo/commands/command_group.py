@@ -13,9 +13,8 @@ from zoo.files.whole_files import remove_unfinished
 
 # FloatingPointError: a loss that is not finite.
 ERRORS = (OSError, ValueError, TypeError, KeyError, ImportError, FloatingPointError)
-INTERRUPTED_EXIT_CODE = (
-    130  # the exit code of a program that Ctrl-C ends, as in a shell
-)
+# The exit code of a program that Ctrl-C ends, as in a shell.
+INTERRUPTED_EXIT_CODE = 130
 SECONDS_TO_END = 1.0  # for the command to end by itself
 
 

@@ -11,9 +11,8 @@ from zoo.evaluation.proportions import proportion_interval
 from zoo.evaluation.spans import find_spans, precision_recall_f1, span_scores
 
 RESAMPLED_SETS = (100, 1000)  # the fewest and the most resampled test sets
-MAX_RESAMPLED_ROWS = (
-    50_000_000  # rows in all resampled test sets, which limits the time
-)
+# Rows in all resampled test sets, which limits the time.
+MAX_RESAMPLED_ROWS = 50_000_000
 
 
 @dataclasses.dataclass(frozen=True)

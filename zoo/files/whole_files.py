@@ -219,9 +219,8 @@ def replacing(path):
                 os.replace(temporary, target)
 
 
-UNFINISHED_PATHS = (
-    set()
-)  # temporary files and directories, which an interrupt must remove
+# Temporary files and directories, which an interrupt must remove.
+UNFINISHED_PATHS = set()
 
 
 @contextlib.contextmanager

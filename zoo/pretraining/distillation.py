@@ -34,9 +34,8 @@ from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer
 
 POOLING = {"pooling": "mean", "normalize": True}
-ALIGNED_TEXTS = (
-    16384  # texts by which the teacher's vectors are turned to the student's
-)
+# Texts by which the teacher's vectors are turned to the student's.
+ALIGNED_TEXTS = 16384
 ROWS_AT_ONCE = 128
 # The argument `fields` of `zoo.data.read_texts`.
 FIELDS = '"words", a list of columns or of names, or None'

@@ -20,7 +20,7 @@ from zoo.layers import quantize_again, quantize_model, quantized_layers
 from zoo.tasks.losses.logit_losses import LossError
 
 # Whether a new task is compiled; Keras compiles those that it loads from files.
-COMPILES_NEW_TASKS = contextvars.ContextVar("COMPILES", default=True)
+COMPILES_NEW_TASKS = contextvars.ContextVar("COMPILES_NEW_TASKS", default=True)
 
 
 @contextlib.contextmanager

@@ -15,9 +15,8 @@ from zoo.visualize.pages import escape, write_page
 
 TEMPLATE = pathlib.Path(__file__).with_name("attention_view.html")
 SCRIPT = TEMPLATE.with_suffix(".js")
-WEIGHT_STEPS = (
-    65535  # a weight is stored in 16 bits, so it is off by at most 1 / 131070
-)
+# A weight is stored in 16 bits, so it is off by at most 1 / 131070.
+WEIGHT_STEPS = 65535
 SHAPE = ("layers", "heads", "tokens", "attended tokens")
 TOLERANCE = 1e-3  # of weights that were rounded, outside of [0, 1]
 

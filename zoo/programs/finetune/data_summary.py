@@ -5,9 +5,8 @@ import numpy as np
 from zoo.tasks.inputs.text_batches import token_lengths
 from zoo.visualize.plain_text import printable
 
-MAX_LISTED_LABELS = (
-    10  # labels that are all listed; of more, the first and the last FEW // 2
-)
+# Of more labels, the first half and the last half of this number are listed.
+MAX_LISTED_LABELS = 10
 
 
 def describe_data(kind, parts):

@@ -11,13 +11,9 @@ from zoo.tasks import Task
 from zoo.tasks.inputs.text_input import as_columns, join_words
 
 ROWS_AT_ONCE = 32  # texts that a model reads together
-BYTES_AT_ONCE = (
-    2**17
-)  # and the most bytes of them, if they were as long as the longest one
-OUTPUT_NAMES = (
-    "layer_outputs",
-    "encoder_layer_outputs",
-)  # the second one of a translator
+# And the most bytes of them, if they were as long as the longest one.
+BYTES_AT_ONCE = 2**17
+OUTPUT_NAMES = ("layer_outputs", "encoder_layer_outputs")  # of a translator
 
 
 @numbers_checked()

@@ -20,7 +20,7 @@ from zoo.tasks.inputs.label_values import as_labels
 from zoo.training import AdamW, WarmupLinearDecay
 
 EPOCHS, UPDATES, BATCH_SIZE, RATE = 20, 2000, 128, 3e-3
-MAX_ROWS = 2000  # rows
+MAX_ROWS = 2000
 NO_TAG = "O"  # the tag of words without a name
 
 

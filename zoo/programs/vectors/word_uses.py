@@ -12,7 +12,7 @@ from zoo.evaluation import group_vectors
 from zoo.programs.vectors.layer_vectors import word_vectors
 from zoo.programs.vectors.model_and_texts import load_model, read_strings
 
-MAX_USES = 500  # uses
+MAX_USES = 500
 EXCERPT_WORDS = 6  # words on each side of an excerpt
 
 

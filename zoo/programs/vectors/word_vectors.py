@@ -15,9 +15,8 @@ from zoo.text import WordTokenizer, count_words
 
 WORDS_IN_CHUNK = 64  # neighbouring words that share their negatives
 NEGATIVES_IN_CHUNK = 64  # negatives of a chunk
-COUNT_EXPONENT = (
-    0.75  # the probability of a negative is proportional to count ** SPREAD
-)
+# The probability of a negative is proportional to its count to this power.
+COUNT_EXPONENT = 0.75
 MAX_LIGHT_COUNT = 16  # `sum_rows` sums words with at most so many occurrences together
 LINES_AT_ONCE = 2048  # lines that are tokenized at a time
 

@@ -23,9 +23,8 @@ from zoo.tasks.inputs.text_batches import BatchPlan
 from zoo.tasks.inputs.text_input import as_columns, optional_count
 from zoo.tasks.inputs.text_streams import text_stream
 
-PREDICTION_LOCK = (
-    threading.RLock()
-)  # Keras keeps the state of a prediction on the model
+# Keras keeps the state of a prediction on the model.
+PREDICTION_LOCK = threading.RLock()
 
 
 class TextTraining:

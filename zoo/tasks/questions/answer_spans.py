@@ -7,9 +7,8 @@ from zoo.text.offsets import to_characters
 from zoo.text.white_space import is_blank
 
 NO_ANSWER_SCORE = -1e9  # the score of what is no answer
-SPARE_FACTOR = (
-    4  # times as many answers are kept, of which several may have the same text
-)
+# Times as many answers are kept, of which several may have the same text.
+SPARE_FACTOR = 4
 
 
 def token_places(rows, windows, contexts, places):

@@ -15,10 +15,8 @@ from zoo.tasks.questions.answer_spans import best_answers, best_spans, kept_span
 ROWS_IN_BLOCK = 32  # that an export reads together
 TOKENS_AT_ONCE = 2048  # that `answer` reads together
 BEST_ENDS = 20  # beginnings and ends that are combined, as in the released code of BERT
-QUESTIONS_IN_BLOCK, BYTES_IN_BLOCK = (
-    256,
-    2**20,
-)  # of contexts, whose answers are compared together
+# Questions and bytes of contexts whose answers are compared together.
+QUESTIONS_IN_BLOCK, BYTES_IN_BLOCK = 256, 2**20
 
 
 def candidate_count(task):

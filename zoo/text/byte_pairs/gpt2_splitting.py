@@ -25,10 +25,8 @@ OTHER, LETTER, NUMBER, SPACE = range(4)
 BLANK = 4  # the space itself
 EDGE = 5  # beyond the text
 PAGE_SIZE = 256
-SHORT_CLITICS, LONG_CLITICS = (
-    ("s", "t", "m", "d"),
-    ("re", "ve", "ll"),
-)  # after an apostrophe
+# What follows an apostrophe.
+SHORT_CLITICS, LONG_CLITICS = ("s", "t", "m", "d"), ("re", "ve", "ll")
 _FILE = pathlib.Path(__file__).with_name("unicode16.npz")
 
 

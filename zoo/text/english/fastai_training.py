@@ -11,7 +11,7 @@ from zoo.files.lines import corpus_lines
 from zoo.text.english.fastai_rules import NULL
 from zoo.text.english.fastai_splitting import SPECIALS, FastaiSplitter
 
-TEXTS_IN_BATCH = 256  # texts
+TEXTS_IN_BATCH = 256
 
 
 @numbers_checked()

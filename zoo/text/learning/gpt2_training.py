@@ -11,7 +11,7 @@ from zoo.text.byte_pairs.gpt2_splitting import split_pieces
 from zoo.text.byte_pairs.gpt2_tokenizer import END, byte_symbols
 from zoo.text.learning.pair_joining import join_pairs
 
-LINES_IN_BATCH = 4096  # lines
+LINES_IN_BATCH = 4096
 
 
 @numbers_checked()
