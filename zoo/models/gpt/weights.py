@@ -29,7 +29,7 @@ __all__ = ["LAYOUTS", "read", "recognise"]
 
 LM_HEADS = ("lm_head",)
 WANTED_FILES = (
-    f"A GPT is a directory with {openai_files.SHAPES} and params_0.npy; with "
+    f"A GPT is a directory with {openai_files.SHAPES_FILE} and params_0.npy; with "
     f"{openai_files.HPARAMS} and a TensorFlow checkpoint; or with config.json of "
     "model_type 'gpt2' or 'openai-gpt' or class_name 'GPT2Backbone', and "
     f"{', '.join(HUGGING_FACE_WEIGHTS)} or {KERAS_NLP_WEIGHTS}"
