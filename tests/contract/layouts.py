@@ -8,14 +8,14 @@ import numpy as np
 import published_directories as directories
 from bert_golden import GOLDEN as BERT
 from fairseq_files import FAIRSEQ, FILES
+from foreign_files import find_layout
 from gpt_golden import GOLDEN as GPT
 from gpt_golden import write_archive, write_checkpoint
 from many_langs_reference import write_model as write_many_langs
 from places import GOLDENS
 from published_directories import bert_classifier, copy, gpt_pair, subwords
 from test_cove import write_files as write_cove
-from test_transformer_model_garden import write as write_garden
-from test_transformer_tensor2tensor import write as write_tensor2tensor
+from transformer_golden import write_garden, write_tensor2tensor
 
 from zoo.models import bert, cove, elmo, gpt, transformer, ulmfit
 from zoo.registry.checking import read_source
@@ -45,8 +45,7 @@ class Directory:
     @property
     def reader(self):
         """The `zoo.family.Layout`."""
-        layouts = self.family.FAMILY.layouts
-        return next(layout for layout in layouts if layout.name == self.layout)
+        return find_layout(self.family, self.layout)
 
     @property
     def writer(self):

@@ -15,6 +15,7 @@ from bert_golden import rename, save_as_google, save_tensorflow
 from gpt_golden import GOLDEN as GPT
 from gpt_golden import write_pair
 from test_ulmfit_files import as_awd_lstm_lm
+from transformer_golden import write_opennmt
 from ulmfit_golden import FILES as FASTAI
 from ulmfit_golden import stored, write
 
@@ -158,7 +159,7 @@ def subwords(write, rows):
 
 
 def opennmt_tf(directory):
-    opennmt.write(directory)
+    write_opennmt(directory)
     opennmt.write_vocabularies(directory)
 
 

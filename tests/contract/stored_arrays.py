@@ -3,8 +3,8 @@
 import numpy as np
 import test_transformer_ctranslate2 as ctranslate2
 from fairseq_files import FILES, write_fairseq
+from foreign_files import save_tensorflow
 from torch_pickles import write_state
-from transformer_golden import save_tensorflow
 
 from zoo.checkpoint import (
     open_checkpoint,

@@ -1,14 +1,16 @@
 """What every layout of another program keeps: read whole, or refused with a reason."""
 
 import functools
+import json
 import re
 import shutil
 
-import layouts
 import numpy as np
 import pytest
 from disk import full_disk
-from layouts import read, same
+from foreign_files import change_json
+from layouts import DIRECTORIES, read, same
+from refused_options import REFUSED
 from stored_arrays import END, find_arrays, read_arrays, write_arrays
 
 import zoo
@@ -20,6 +22,13 @@ CONTRADICTIONS = (
     "must hold (a table|one table|an encoder|an AWD-LSTM|layers of|a bidirectional)"
     "|holds a GPT-2|holds no preset|must divide|of width|dimension 1"
 )
+# Names of sizes in JSON files: numbers of layers, and rows and columns of arrays.
+LAYERS = "num_(hidden_)?layers|n_layers?|(en|de)coder_layers|n_highway"
+WIDTHS = (
+    "hidden_size|n_embd|d_model|hidden_dim|intermediate_(size|dim)|n_inner|filter_size|"
+    "dim|word_dim|vocab(ulary)?_size|n_vocab|n_positions|n_ctx|type_vocab_size|"
+    "num_segments|max_position_embeddings|max_sequence_length"
+)
 # An error about their encoding names the directory only.
 UNNAMED = ("checkpoint", "decoder.yml", "opus.vocab.yml")
 # The files that are written, where other programs ask for these names.
@@ -30,7 +39,7 @@ FILES = {
     "elmo hdf5": {"options.json", "weights.hdf5"},
     "fastai": {"lm_fwd.pth", "lm_fwd_itos.pkl"},
 }
-WHOLE = [False, pytest.param(True, marks=pytest.mark.slow)]
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -110,41 +119,84 @@ def test_every_weight_of_the_backbone_is_read(directory, made):
         assert source.weights[path].dtype == "float32"
 
 
-@pytest.mark.parametrize("whole", WHOLE)
-def test_a_missing_weight_is_an_error(directory, damaged, whole):
-    def change(arrays, name):
-        return {k: v for k, v in arrays.items() if k != name}
-
-    for name, message in changes(directory, damaged(directory), change, whole):
-        assert name in message or re.search(CONTRADICTIONS, message), message
+def leave_out(arrays, name):
+    return {k: v for k, v in arrays.items() if k != name}
 
 
-def test_an_unknown_array_is_an_error(directory, damaged):
-    def change(arrays, name):
-        end = END if name.endswith(END) else ""
-        return {**arrays, f"{name.removesuffix(END)}_more{end}": np.ones(3, "float32")}
-
-    for name, message in changes(directory, damaged(directory), change):
-        assert "_more" in message or "holds no preset" in message, (name, message)
+def add(arrays, name):
+    end = END if name.endswith(END) else ""
+    return {**arrays, f"{name.removesuffix(END)}_more{end}": np.ones(3, "float32")}
 
 
-@pytest.mark.parametrize("whole", WHOLE)
-def test_a_weight_of_another_shape_is_an_error(directory, damaged, whole):
-    def change(arrays, name):
-        array = arrays[name]
-        return {**arrays, name: np.concatenate([array, array[..., :1]], axis=-1)}
-
-    for name, message in changes(directory, damaged(directory), change, whole):
-        assert name in message or re.search(CONTRADICTIONS, message), message
+def widen(arrays, name):
+    array = arrays[name]
+    return {**arrays, name: np.concatenate([array, array[..., :1]], axis=-1)}
 
 
-def test_a_weight_that_is_not_finite_is_an_error(directory, damaged):
-    def change(arrays, name):
-        return {**arrays, name: arrays[name] * np.nan}
+def spoil(arrays, name):
+    return {**arrays, name: arrays[name] * np.nan}
 
-    for name, message in changes(directory, damaged(directory), change):
+
+@pytest.mark.parametrize(
+    ("change", "message", "whole"),
+    [
+        pytest.param(leave_out, CONTRADICTIONS, False, id="missing"),
+        pytest.param(leave_out, CONTRADICTIONS, True, id="missing all", marks=SLOW),
+        pytest.param(add, "_more|holds no preset", False, id="unknown"),
+        pytest.param(widen, CONTRADICTIONS, False, id="another shape"),
+        pytest.param(widen, CONTRADICTIONS, True, id="another shape all", marks=SLOW),
         # An array that has a copy must equal that first.
-        assert re.search("must be finite|must equal", message), (name, message)
+        pytest.param(spoil, "must be finite|must equal", False, id="not finite"),
+    ],
+)
+def test_another_array_is_an_error(directory, damaged, change, message, whole):
+    for name, found in changes(directory, damaged(directory), change, whole):
+        named = message == CONTRADICTIONS and name in found
+        assert named or re.search(message, found), (name, found)
+
+
+def sizes_of(values, begin=""):
+    """The names of sizes in a JSON document, those of sections with a dot."""
+    for name, value in values.items():
+        if isinstance(value, dict) and len(value) < 40:
+            yield from sizes_of(value, f"{begin}{name}.")
+        elif isinstance(value, int) and re.fullmatch(f"({LAYERS}|{WIDTHS})", name):
+            if "encoder_layers" not in values or name != "max_position_embeddings":
+                yield f"{begin}{name}", value  # the sinusoids of Marian are not stored
+
+
+def test_sizes_that_the_weights_contradict_are_an_error(directory, damaged):
+    path = damaged(directory)
+    for file in {*path.rglob("*.json")} - {path / "task.json"}:
+        text, values = file.read_text("utf-8"), json.loads(file.read_text("utf-8"))
+        for name, size in sizes_of(values) if isinstance(values, dict) else ():
+            changes = {2 * size: "shape: |more than|must (be|have) .*(row|piece|token)"}
+            if re.fullmatch(LAYERS, name.split(".")[-1]):
+                changes = {size + 1: "missing: |more than", size - 1: "unused: "}
+            for value, message in changes.items():
+                change_json(file, **{name: value})
+                found = error(path)
+                assert not value or re.search(message, found), (name, value, found)
+                file.write_text(text)
+
+
+ROWS = [(*key, *row) for key, rows in REFUSED.items() for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "changes", "message"),
+    ROWS,
+    ids=[f"{name}-{'-'.join(changes)}" for name, _, changes, _ in ROWS],
+)
+def test_an_option_that_cannot_be_computed_is_refused(
+    name, file, changes, message, damaged
+):
+    row = DIRECTORIES[name]
+    path = damaged(row)
+    change_json(path / file, **changes)
+    with pytest.raises((ValueError, FileNotFoundError), match=f"(?s){message}"):
+        row.reader.read(path)
+        zoo.from_preset(path)
 
 
 def test_a_damaged_file_is_named(directory, damaged, made):
@@ -177,7 +229,7 @@ def test_a_damaged_file_is_named(directory, damaged, made):
 @pytest.mark.shown("marian separate")
 @pytest.mark.parametrize("name", ["marian joint", "marian separate", "marian npz"])
 def test_a_damaged_model_of_pieces_is_an_error(name, damaged):
-    path = damaged(layouts.DIRECTORIES[name])
+    path = damaged(DIRECTORIES[name])
     for file in path.glob("*.spm"):
         content = file.read_bytes()
         file.write_bytes(content[:99])
@@ -223,6 +275,22 @@ def test_what_is_written_is_what_was_read(writable, made, build, tmp_path):
     with pytest.raises(FileExistsError):
         build(writable).save_to_preset(tmp_path / "new", layout=writable.layout)
     assert contents_of(tmp_path / "new") == before
+
+
+@pytest.mark.shown("fairseq post_norm", "ctranslate2", "many_langs", "cove")
+def test_a_preset_of_ours_holds_the_same(directory, build, tmp_path):
+    model = build(directory)
+    model.save_to_preset(tmp_path / "zoo")
+    again = zoo.from_preset(tmp_path / "zoo")
+    assert type(again) is type(model)
+    assert getattr(again, "options", None) == getattr(model, "options", None)
+    old, new = (getattr(m, "backbone", m).config for m in (model, again))
+    assert old == new
+    if model.tokenizer is not None:
+        assert again.tokenizer.get_config() == model.tokenizer.get_config()
+    for old, new in zip(model.weights, again.weights, strict=True):
+        if "seed_generator" not in old.path:
+            np.testing.assert_array_equal(old, new, err_msg=old.path)
 
 
 @SHOWN

@@ -98,7 +98,6 @@ TAGLM = {
 
 
 def draw(model, seed=1):
-    """Sets every weight at random; returns the model."""
     generator = np.random.default_rng(seed)
     for variable in model.weights:
         if "seed_generator" not in variable.path and "state" not in variable.path:
@@ -109,7 +108,6 @@ def draw(model, seed=1):
 
 
 def bert(dtype=None, cased=False, **fields):
-    """A tiny BERT with its tokenizer."""
     backbone = build_backbone("bert", {**BERT, **fields}, dtype)
     words = CASED if cased else VOCABULARY
     backbone.tokenizer = WordPieceTokenizer(words, lowercase=not cased)
@@ -117,7 +115,6 @@ def bert(dtype=None, cased=False, **fields):
 
 
 def elmo(vocabulary=None, **fields):
-    """A tiny ELMo with its tokenizer."""
     backbone = build_backbone("elmo", {**ELMO, **fields})
     longest = backbone.config.max_characters
     backbone.tokenizer = CharacterTokenizer(longest, vocabulary, punctuation=True)
@@ -132,7 +129,6 @@ def spelling_elmo(**fields):
 
 
 def taglm(parts=None, unknown="class", **fields):
-    """A tiny tagger with its tokenizer."""
     parts = parts or {}
     tokenizer = TaggerTokenizer(
         [word for word in WORDS if word != "Great"],
@@ -170,24 +166,20 @@ def adamw(backbone=None, warmup_steps=3):
 
 
 def adagrad():
-    """Another one."""
     return Adagrad(0.05, initial_accumulator_value=0.02, global_clipnorm=0.1)
 
 
 def classifier(backbone, optimizer=None, **options):
-    """A text classifier."""
     options = {"labels": LABELS, "head_dropout": 0.0, **options}
     return make("text_classifier", backbone, optimizer, **options)
 
 
 def tagger(backbone, optimizer=None, **options):
-    """A tagger of spans."""
     options = {"labels": TAGS, "head_dropout": 0.0, "scheme": "IOB2", **options}
     return make("token_classifier", backbone, optimizer, **options)
 
 
 def trained(task, labels="labels"):
-    """The task after two updates."""
     texts = "texts" if labels == "labels" else "tagged"
     for _ in range(2):
         task.train_on_batch(INPUTS[texts], INPUTS[labels])
@@ -208,7 +200,6 @@ def language_model(rows=None):
 
 
 def streams(task, rows):
-    """Two batches that follow each other, as arrays."""
     ids = np.random.default_rng(3).integers(3, len(PREDICTED), 60)
     tokens = TokenStreams(ids, np.arange(0, 61, 5), rows, 5)
     batches = stream_batches(tokens, PREDICTED, task.tokenizer).map(task.finish)

@@ -15,7 +15,6 @@ ALPHA, BETA = 2.0, 1.0
 
 
 def main():
-    """Writes the file beside this one."""
     torch.manual_seed(0)
     config = {**awd_lstm_lm_config, **SIZES, **dict.fromkeys(DROPOUTS, 0.0)}
     model = get_language_model(AWD_LSTM, 20, config)

@@ -99,7 +99,6 @@ class Losses(Callback):
 
 
 def train(model, documents, optimizer, rate):
-    """Trains for one epoch; returns the loss of each step."""
     loader = functools.partial(
         LMDataLoader, documents, bs=ROWS, seq_len=WINDOW, shuffle=False
     )
@@ -117,7 +116,6 @@ def train(model, documents, optimizer, rate):
 
 
 def main():
-    """Writes the file beside this one."""
     random = np.random.default_rng(0)
     documents = [torch.tensor(random.integers(2, VOCABULARY, n)) for n in DOCUMENTS]
     torch.manual_seed(0)

@@ -8,12 +8,12 @@ Every parameter is drawn from N(0, 0.3), gains of norms from N(1, 0.3). The numb
 heads, segments and the epsilon are no defaults, so that none can be assumed.
 """
 
-import pathlib
 import shutil
 
 import numpy as np
 import torch
 import transformers
+from maker_tools import HERE, draw_torch
 
 SEED = 20
 VOCABULARY = (
@@ -21,51 +21,20 @@ VOCABULARY = (
 )
 
 
-def draw(model, seed):
-    """Sets every parameter of a torch model at random.
-
-    Args:
-        model: `torch.nn.Module`.
-        seed: int.
-    """
-    generator = np.random.default_rng(seed)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            mean = 1.0 if name.endswith("LayerNorm.weight") else 0.0
-            values = generator.normal(mean, 0.3, parameter.shape)
-            parameter.copy_(torch.tensor(values, dtype=torch.float32))
-
-
 def inputs():
-    """Ids, segments, mask (3, 7) with padding, and positions (3, 2) to predict.
-
-    Returns:
-        dict of int64 arrays.
-    """
+    """Ids, segments, mask (3, 7) with padding, and positions (3, 2) to predict."""
+    ids = [[2, 5, 7, 9, 3, 0, 0], [2, 6, 4, 11, 3, 10, 3], [2, 16, 15, 3, 14, 4, 3]]
+    segments = [[0] * 7, [0] * 5 + [1] * 2, [0, 0, 0, 0, 2, 2, 1]]
     return {
-        "token_ids": np.array(
-            [
-                [2, 5, 7, 9, 3, 0, 0],
-                [2, 6, 4, 11, 3, 10, 3],
-                [2, 16, 15, 3, 14, 4, 3],
-            ]
-        ),
-        "segment_ids": np.array(
-            [[0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 2, 2, 1]]
-        ),
-        "padding_mask": np.array(
-            [[1, 1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1]]
-        ),
+        "token_ids": np.array(ids),
+        "segment_ids": np.array(segments),
+        "padding_mask": np.array([[1] * 5 + [0] * 2, [1] * 7, [1] * 7]),
         "mask_positions": np.array([[1, 3], [2, 5], [5, 0]]),
     }
 
 
 def main(directory):
-    """Writes the model, its outputs and its vocabulary.
-
-    Args:
-        directory: `pathlib.Path`, replaced.
-    """
+    """Writes the model, its outputs and its vocabulary; replaces the directory."""
     config = transformers.BertConfig(
         vocab_size=len(VOCABULARY),
         hidden_size=8,
@@ -81,7 +50,7 @@ def main(directory):
         attn_implementation="eager",
     )
     model = transformers.BertForPreTraining(config).eval()
-    draw(model, SEED)
+    draw_torch(model.named_parameters(), SEED)
     x = inputs()
     with torch.no_grad():
         y = model(
@@ -113,4 +82,4 @@ def main(directory):
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(__file__).parent / "bert_hugging_face")
+    main(HERE / "bert_hugging_face")

@@ -16,6 +16,7 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 
 import numpy as np
 import tensorflow as tf
+from maker_tools import draw_keras
 from official.modeling import tf_utils
 from official.nlp.modeling import layers, models, networks
 
@@ -52,19 +53,9 @@ def make_encoder(generation):
         "type_vocab_size": SIZES["type_vocab_size"],
     }
     inner = SIZES["intermediate_size"]
-    if generation == 1:
-        return networks.BertEncoder(
-            intermediate_size=inner, dict_outputs=True, **options
-        )
-    return networks.BertEncoderV2(inner_dim=inner, **options)
-
-
-def draw(model):
-    """Sets every parameter at random."""
-    generator = np.random.default_rng(SEED)
-    for variable in model.variables:
-        mean = 1.0 if "gamma" in variable.name else 0.0
-        variable.assign(generator.normal(mean, 0.3, variable.shape))
+    if generation == 2:
+        return networks.BertEncoderV2(inner_dim=inner, **options)
+    return networks.BertEncoder(intermediate_size=inner, dict_outputs=True, **options)
 
 
 def save(directory, outputs, **items):
@@ -78,7 +69,6 @@ def save(directory, outputs, **items):
 
 
 def main(directory):
-    """Writes a directory for each way to save."""
     inputs = {name: tf.constant(values) for name, values in INPUTS.items()}
     encoder_inputs = {k: v for k, v in inputs.items() if k != "masked_lm_positions"}
     for generation in (1, 2):
@@ -95,7 +85,7 @@ def main(directory):
             mlm_activation=tf_utils.get_activation("gelu"),
         )
         pretrainer(inputs)
-        draw(pretrainer)
+        draw_keras(pretrainer, SEED)
         y = pretrainer(inputs)
         outputs = {
             "sequence_output": y["sequence_output"],
@@ -117,7 +107,7 @@ def main(directory):
         }
         save(path / "encoder", outputs, encoder=encoder)
         classifier = models.BertClassifier(network=encoder, num_classes=3)
-        draw(classifier)
+        draw_keras(classifier, SEED)
         y = encoder(encoder_inputs)
         outputs = {
             "sequence_output": y["sequence_output"],

@@ -163,7 +163,6 @@ def contract_file(task, family, options):
 
 
 def parser():
-    """A parser of sentences into trees."""
     trees = [read_tree("(S (NP (DT the) (NN film)) (VP (VBZ is) (JJ good)) (. .))")]
     model = train_sentencepiece([*INPUTS["texts"], *INPUTS["reviews"]] * 3, 300)
     tokenizer = ParsingTokenizer(model, list_tokens(trees))
@@ -246,11 +245,7 @@ def batches():
 
 
 def main(directory):
-    """Writes the files and what is expected of them.
-
-    Args:
-        directory: `pathlib.Path`, replaced.
-    """
+    """Writes the files and what is expected of them; replaces the directory."""
     keras.utils.set_random_seed(5)
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()

@@ -148,7 +148,6 @@ SEARCHES = ((4, 0.6, 0.0, 12), (4, 1.0, 1.2, 5), (5, 1.0, 0.0, 20), (2, 0.0, 0.5
 
 
 def learn_codes(lines, merges):
-    """The lines of the codes that subword-nmt learns from a text."""
     codes = io.StringIO()
     with contextlib.redirect_stderr(io.StringIO()):
         learn_bpe(io.StringIO(lines), codes, merges)
@@ -156,7 +155,6 @@ def learn_codes(lines, merges):
 
 
 def make_dictionary(text, bpe, padding_factor):
-    """A dictionary of the pieces of a text."""
     dictionary = Dictionary()
     for line in text.splitlines():
         for piece in bpe.process_line(line).split():
@@ -166,7 +164,6 @@ def make_dictionary(text, bpe, padding_factor):
 
 
 def draw(model, generator):
-    """Sets every parameter of a torch model at random."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             norm = re.search(r"layer_?norm\w*\.weight", name)
@@ -206,7 +203,6 @@ def oldest_names(state):
 
 
 def save(directory, name, model, args):
-    """Writes the checkpoint of a model."""
     state = model.state_dict()
     if name != "pre_norm":  # as in earlier versions
         state = {key: array for key, array in state.items() if not COPIES.search(key)}

@@ -40,7 +40,6 @@ A &quot;classic&quot;<br /><br />with &amp;nbsp; and AT&T, R&amp;B &c.""".split(
 
 
 def generate(seed=SEED, lines=LINES):
-    """Returns texts, list of str."""
     draw = random.Random(seed)
     texts = ["", " ", "\n", "\x00", *SENTENCES, "\n".join(SENTENCES)]
     for _ in range(lines):
@@ -52,18 +51,12 @@ def generate(seed=SEED, lines=LINES):
 
 
 def tokenize(texts):
-    """Returns the tokens of fastai, list of list of str."""
     from fastai.text.core import TokenizeWithRules, WordTokenizer
 
     return [[*map(str, row)] for row in TokenizeWithRules(WordTokenizer())(texts)]
 
 
 def main(path):
-    """Writes the file.
-
-    Args:
-        path: pathlib.Path.
-    """
     texts = generate()
     content = {"texts": texts, "tokens": tokenize(texts)}
     path.write_text(json.dumps(content, indent=0) + "\n", "utf-8")

@@ -75,7 +75,6 @@ def outputs(module, ids):
 
 
 def main():
-    """Writes the directory."""
     torch.manual_seed(0)
     FILES.mkdir(exist_ok=True)
     model, classifier = make_learners(FILES.parent)

@@ -37,7 +37,6 @@ REPLACEMENTS = (
 
 
 def repair(text, unknown, commas):
-    """The rule about HTML."""
     more = [("<unk>", unknown), (" @.@ ", "."), (" @-@ ", "-")]
     more += [(" @,@ ", ",")] * commas + [("\\", " \\ ")]
     for old, new in (*REPLACEMENTS, *more):
@@ -57,7 +56,6 @@ def count(text, characters, words):
 
 
 def tokenize_as_1(text, split):
-    """The tokens of fastai 1."""
     text = count(repair("xxbos " + text, "xxunk", True), *MARKS["v1"][:2])
     text = re.sub("  +", " ", re.sub(r"([/#\n])", r" \1 ", text))
     tokens = []
@@ -71,7 +69,6 @@ def tokenize_as_1(text, split):
 
 
 def tokenize_as_07(text, split):
-    """The tokens of fastai 0.7 and the paper's scripts."""
     text = count(repair("\nxbos xfld 1 " + text, "u_n", False), *MARKS["0.7"][:2])
     parts = [
         f" t_up {part.lower()}" if part.isupper() and len(part) > 2 else part.lower()
@@ -97,20 +94,12 @@ def tokenize(texts):
 
 
 def make_texts(seed=SEED, lines=LINES):
-    """Texts for both versions, list of str.
-
-    Texts that begin with the marks of numbers would join the tokens before them.
-    """
     texts = [*MORE, *SENTENCES, *generate(seed, lines)]
+    # Texts that begin with the marks of numbers would join the tokens before them.
     return [text for text in texts if not text.lstrip(" ").startswith("@")]
 
 
 def main(path):
-    """Writes the file.
-
-    Args:
-        path: pathlib.Path.
-    """
     texts = make_texts()
     content = {"texts": texts, "tokens": tokenize(texts)}
     path.write_text(json.dumps(content, separators=(",", ":")) + "\n", "utf-8")

@@ -21,6 +21,7 @@ import sys
 import numpy as np
 import torch
 import transformers
+from maker_tools import HERE, draw_torch
 
 SEED = 31
 END = "<|endoftext|>"
@@ -78,44 +79,17 @@ def models():
     yield "gpt1", transformers.OpenAIGPTLMHeadModel(config), tokenizer
 
 
-def draw(model, seed):
-    """Sets every parameter of a torch model at random.
-
-    Args:
-        model: `torch.nn.Module`.
-        seed: int.
-    """
-    generator = np.random.default_rng(seed)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            mean = 1.0 if ".ln_" in name and name.endswith("weight") else 0.0
-            values = generator.normal(mean, 0.3, parameter.shape)
-            parameter.copy_(torch.tensor(values, dtype=torch.float32))
-
-
 def inputs(size):
-    """Rows of 7, 4 and 1 random tokens.
-
-    Args:
-        size: int, tokens of the vocabulary.
-
-    Returns:
-        dict of int64 arrays (3, 7).
-    """
+    """Rows (3, 7) of 7, 4 and 1 random tokens of a vocabulary."""
     mask = (np.arange(7) < np.array([[7], [4], [1]])).astype("int64")
     ids = np.random.default_rng(SEED).integers(0, size, mask.shape)
     return {"token_ids": ids * mask, "padding_mask": mask}
 
 
 def main(directory):
-    """Writes both models, their tokenizers and outputs.
-
-    Args:
-        directory: `pathlib.Path`, replaced.
-    """
     shutil.rmtree(directory, ignore_errors=True)
     for name, model, tokenizer in models():
-        draw(model.eval(), SEED)
+        draw_torch(model.eval().named_parameters(), SEED)
         x = inputs(model.config.vocab_size)
         with torch.no_grad():
             y = model(
@@ -138,11 +112,7 @@ def main(directory):
 
 
 def run(directory):
-    """Loads a directory with transformers; see the module.
-
-    Args:
-        directory: `pathlib.Path`.
-    """
+    """Loads a directory with transformers; see the module."""
     model, report = transformers.AutoModelForCausalLM.from_pretrained(
         directory, output_loading_info=True
     )
@@ -170,4 +140,4 @@ if __name__ == "__main__":
     for path in sys.argv[1:]:
         run(pathlib.Path(path))
     if len(sys.argv) == 1:
-        main(pathlib.Path(__file__).parent / "gpt_hugging_face")
+        main(HERE / "gpt_hugging_face")

@@ -47,7 +47,6 @@ SENTENCES = (
 
 
 def generate(seed=SEED, count=TEXTS, longest=16):
-    """Returns random texts, list of str."""
     draw, texts = random.Random(seed), []
     for _ in range(count):
         pieces = draw.choices(PIECES, k=draw.randrange(1, longest))
@@ -71,7 +70,6 @@ def standardize(text):
 
 @functools.cache
 def english():
-    """Returns spaCy's tokenizer."""
     import spacy
 
     return spacy.blank("en").tokenizer
@@ -102,12 +100,7 @@ def encode(word, ranks):
 
 
 class Reference:
-    """OpenAI's rule in plain Python.
-
-    Args:
-        vocabulary: dict of token to id.
-        merges: list of str, pairs without the header.
-    """
+    """OpenAI's rule in plain Python, of tokens with ids and pairs without a header."""
 
     def __init__(self, vocabulary, merges):
         self.vocabulary = vocabulary
@@ -126,7 +119,6 @@ class Reference:
 
 
 def main():
-    """Writes gpt1.json."""
     from zoo.text import train_bpe
 
     texts = [*SENTENCES, *generate()]

@@ -45,12 +45,10 @@ def make_model():
 
 
 def ids_of(prompt):
-    """The tokens of a prompt, tensor (1, T)."""
     return torch.tensor([list(prompt.encode()) or [case.END]])
 
 
 def search(model, prompt, options):
-    """The new tokens of one prompt, list of int."""
     ids = ids_of(prompt)
     found = model.generate(
         ids,
@@ -96,13 +94,11 @@ def log_probability(model, ids, longest, stride):
 
 
 def long_text():
-    """300 bytes."""
     return (" ".join(case.PROMPTS) * 6).encode()[:300]
 
 
 @torch.no_grad()
 def main():
-    """Writes the file."""
     model = make_model()
     found = {
         name: [search(model, prompt, options) for prompt in case.PROMPTS]

@@ -16,13 +16,13 @@ padding is drawn too. No size or option is a default, so that none can be assume
 
 import io
 import json
-import pathlib
 import shutil
 
 import numpy as np
 import sentencepiece
 import torch
 import transformers
+from maker_tools import HERE, draw_torch
 
 SEEDS = {"joint": 12, "separate": 11}
 ENGLISH = """the cat sat on the mat . a dog ran in the rain .
@@ -82,15 +82,9 @@ SIZES = {
 
 def draw(model, seed):
     """Sets every parameter of a torch model, and the bias of its logits, at random."""
-    generator = np.random.default_rng(seed)
     arrays = [*model.named_parameters(), ("bias", model.final_logits_bias)]
+    draw_torch([row for row in arrays if "embed_positions" not in row[0]], seed)
     with torch.no_grad():
-        for name, array in arrays:
-            if "embed_positions" in name:
-                continue
-            mean = 1.0 if name.endswith("layer_norm.weight") else 0.0
-            values = generator.normal(mean, 0.3, array.shape)
-            array.copy_(torch.tensor(values, dtype=torch.float32))
         model.final_logits_bias[0, 0] += 1.0  # so that sequences end
 
 
@@ -140,7 +134,6 @@ def write_vocabularies(directory, joint):
 
 
 def make_model(name, source, target):
-    """A model with random weights."""
     pad = source["<pad>"]
     config = transformers.MarianConfig(
         **SIZES[name],
@@ -194,7 +187,6 @@ def compute(model, target_size, pad, longest):
 
 
 def describe_texts(directory, ids):
-    """What the tokenizer makes of texts, and of ids."""
     tokenizer = transformers.MarianTokenizer.from_pretrained(directory)
     rows = [[i for i in row if i] + [0] for row in ids.tolist()]
     return {
@@ -207,7 +199,6 @@ def describe_texts(directory, ids):
 
 
 def write(name, directory):
-    """Writes a model, its vocabularies and its outputs."""
     joint = name == "joint"
     directory.mkdir(parents=True)
     source, target = write_vocabularies(directory, joint)
@@ -240,7 +231,7 @@ def write(name, directory):
 
 
 if __name__ == "__main__":
-    root = pathlib.Path(__file__).parent / "marian"
+    root = HERE / "marian"
     shutil.rmtree(root, ignore_errors=True)
     for variant in SEEDS:
         write(variant, root / variant)

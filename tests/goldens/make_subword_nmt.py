@@ -27,7 +27,6 @@ OLD = 0.3  # the share of lines after which version 0.1 joins the mark on its ow
 
 
 def learn(merges):
-    """The lines of the codes of a corpus."""
     codes = io.StringIO()
     with contextlib.redirect_stderr(io.StringIO()):
         learn_bpe(io.StringIO("\n".join(CORPUS * 2) + "\n"), codes, merges)
@@ -35,11 +34,6 @@ def learn(merges):
 
 
 def main(path):
-    """Writes the file.
-
-    Args:
-        path: pathlib.Path.
-    """
     draw = random.Random(SEED)
     codes = {"0.2": learn(60), "0.1": []}
     for line in codes["0.2"][1:]:

@@ -15,11 +15,7 @@ SEED = 21
 
 
 def tensors():
-    """Several dtypes, layouts and shared storages.
-
-    Returns:
-        dict of str to torch tensor.
-    """
+    """Tensors of several dtypes, layouts and shared storages, by name."""
     torch.manual_seed(SEED)
     matrix = torch.randn(3, 4)
     stack = torch.randn(5, 2, 3)
@@ -41,23 +37,14 @@ def tensors():
 
 
 def main(directory):
-    """Writes both files.
-
-    Args:
-        directory: `pathlib.Path`.
-    """
     values = tensors()
     torch.save(collections.OrderedDict(values), directory / "torch_zip.pt")
     torch.save(
         values, directory / "torch_legacy.pt", _use_new_zipfile_serialization=False
     )
-    np.savez(
-        directory / "torch_zip.npz",
-        **{
-            name: (value.float() if name == "bfloat16" else value).detach().numpy()
-            for name, value in values.items()
-        },
-    )
+    arrays = {**values, "bfloat16": values["bfloat16"].float()}
+    arrays = {name: value.detach().numpy() for name, value in arrays.items()}
+    np.savez(directory / "torch_zip.npz", **arrays)
 
 
 if __name__ == "__main__":

@@ -9,17 +9,15 @@ have the names of the checkpoint that Orbit's trainer would write.
 
 import json
 import os
-import pathlib
-import tempfile
 
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
 
 import numpy as np
 import tensorflow as tf
+from maker_tools import HERE, draw_keras, pack, stored_variables
 from official.nlp.modeling import models
 
 SEED = 24
-OUTPUT = pathlib.Path(__file__).with_name("transformer_model_garden.npz")
 # Arguments of `TransformerEncoder` and `TransformerDecoder`, and numbers of blocks.
 MODELS = {
     "norm_first": ({"norm_first": True, "use_bias": True, "activation": "gelu"}, 1, 2),
@@ -31,7 +29,6 @@ TARGETS = [[4, 6, 2, 9, 1, 0, 0], [12, 3, 3, 0, 5, 7, 1]]
 
 
 def make(options, encoder_blocks, decoder_blocks):
-    """A model with random parameters."""
     sizes = {"num_attention_heads": HEADS, "intermediate_size": INNER}
     model = models.Seq2SeqTransformer(
         vocab_size=VOCABULARY,
@@ -40,25 +37,11 @@ def make(options, encoder_blocks, decoder_blocks):
         decoder_layer=models.TransformerDecoder(decoder_blocks, **sizes, **options),
     )
     model({"inputs": tf.constant(INPUTS), "targets": tf.constant(TARGETS)})
-    generator = np.random.default_rng(SEED)
-    for variable in model.variables:
-        mean = 1.0 if "gamma" in variable.name else 0.0
-        variable.assign(generator.normal(mean, 0.3, variable.shape))
+    draw_keras(model, SEED)
     return model
 
 
-def stored(model):
-    """The variables of a checkpoint, dict of name to array."""
-    with tempfile.TemporaryDirectory() as directory:
-        step = tf.Variable(3, name="global_step", dtype=tf.int64)
-        checkpoint = tf.train.Checkpoint(model=model, global_step=step)
-        reader = tf.train.load_checkpoint(checkpoint.save(f"{directory}/ckpt"))
-        names = sorted(reader.get_variable_to_shape_map())
-        return {n: reader.get_tensor(n) for n in names if n.startswith("model/")}
-
-
 def main():
-    """Writes the file."""
     found = {"inputs": np.int32(INPUTS), "targets": np.int32(TARGETS)}
     for name, (options, *blocks) in MODELS.items():
         model = make(options, *blocks)
@@ -73,13 +56,11 @@ def main():
         model.encoder_layer.call = keep
         logits = model({"inputs": source, "targets": target})
         model.encoder_layer.call = call
-        arrays = stored(model)
         found[f"{name}/options"] = json.dumps(options)
         found[f"{name}/encoder_sequence_output"] = encoded[0]
         found[f"{name}/token_logits"] = logits
-        found[f"{name}/shapes"] = json.dumps({k: v.shape for k, v in arrays.items()})
-        found[f"{name}/values"] = np.concatenate([v.ravel() for v in arrays.values()])
-    np.savez_compressed(OUTPUT, **found)
+        found |= pack(name, stored_variables(model))
+    np.savez_compressed(HERE / "transformer_model_garden.npz", **found)
 
 
 if __name__ == "__main__":

@@ -9,26 +9,22 @@ by stand-ins. Every parameter is drawn from N(0, 0.3), gains of norms from N(1, 
 with seed 24. Weights have the names of the checkpoint that its trainer writes.
 """
 
-import importlib.abc
-import importlib.machinery
 import json
 import os
 import pathlib
 import sys
 import tempfile
-import types
 from unittest import mock
 
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
 
 import numpy as np
 import tensorflow as tf
+from maker_tools import HERE, StandIns, draw_keras, pack, stored_variables
 
 SEED = 24
-OUTPUT = pathlib.Path(__file__).with_name("transformer_opennmt.npz")
-STAND_INS = (
-    *("ctranslate2", "tensorflow_addons", "pyonmttok", "sacrebleu", "rouge", "yaml"),
-)
+STAND_INS = ("ctranslate2", "tensorflow_addons", "pyonmttok", "sacrebleu", "rouge")
+STAND_INS += ("yaml",)
 SOURCE = ["<blank>", "<s>", "</s>", *"abcdefg"]
 TARGET = ["<blank>", "<s>", "</s>", *"uvwxyz"]
 # Arguments of `Transformer`, by which models differ.
@@ -48,30 +44,12 @@ INPUTS = [[3, 9, 4, 8, 7, 0, 0], [5, 3, 9, 6, 4, 10, 8]]
 TARGETS = [[1, 4, 6, 8, 9, 2, 0], [1, 3, 3, 7, 5, 4, 2]]
 
 
-class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds an empty module for every name in `STAND_INS`."""
-
-    def find_spec(self, name, path, target=None):
-        """The module, if it is one of them."""
-        if name.startswith(STAND_INS):
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec):
-        """A module whose attributes are classes that do nothing."""
-        module = types.ModuleType(spec.name)
-        module.__path__ = []
-        module.__getattr__ = lambda name: (
-            type(name, (), {}) if name[0].isupper() else mock.MagicMock()
-        )
-        return module
-
-    def exec_module(self, module):
-        """There is nothing to run."""
+def stand_in(name):
+    """An attribute of an unused module: a class that does nothing, or a mock."""
+    return type(name, (), {}) if name[0].isupper() else mock.MagicMock()
 
 
 def make(options, directory):
-    """A model with random parameters."""
     from opennmt.models import Transformer
 
     files = {}
@@ -86,25 +64,11 @@ def make(options, directory):
     model = Transformer(num_units=8, num_heads=2, ffn_inner_dim=12, **options)
     model.initialize(files, params={"beam_width": 1})
     model.create_variables()
-    generator = np.random.default_rng(SEED)
-    for variable in model.variables:
-        mean = 1.0 if "gamma" in variable.name else 0.0
-        variable.assign(generator.normal(mean, 0.3, variable.shape))
+    draw_keras(model, SEED)
     return model
 
 
-def stored(model):
-    """The variables of a checkpoint, dict of name to array."""
-    with tempfile.TemporaryDirectory() as directory:
-        step = tf.Variable(3, name="step", dtype=tf.int64)
-        checkpoint = tf.train.Checkpoint(model=model, step=step)
-        reader = tf.train.load_checkpoint(checkpoint.save(f"{directory}/ckpt"))
-        names = sorted(reader.get_variable_to_shape_map())
-        return {n: reader.get_tensor(n) for n in names if n.startswith("model/")}
-
-
 def compute(model):
-    """The output of the encoder, and the logits."""
     source, target = np.int32(INPUTS), np.int32(TARGETS)
     lengths = tf.constant((source != 0).sum(1), tf.int32)
     encoded, _, _ = model.encoder(
@@ -122,19 +86,16 @@ def compute(model):
 
 
 def main(directory):
-    """Writes the file."""
     sys.path.insert(0, directory)
-    sys.meta_path.insert(0, StandIns())
+    sys.meta_path.insert(0, StandIns(STAND_INS, stand_in))
     found = {"inputs": np.int32(INPUTS), "targets": np.int32(TARGETS)}
     for name, options in MODELS.items():
         with tempfile.TemporaryDirectory() as files:
             model = make(options, pathlib.Path(files))
             found |= {f"{name}/{key}": y for key, y in compute(model).items()}
-        arrays = stored(model)
         found[f"{name}/options"] = json.dumps(options)
-        found[f"{name}/shapes"] = json.dumps({k: v.shape for k, v in arrays.items()})
-        found[f"{name}/values"] = np.concatenate([v.ravel() for v in arrays.values()])
-    np.savez_compressed(OUTPUT, **found)
+        found |= pack(name, stored_variables(model))
+    np.savez_compressed(HERE / "transformer_opennmt.npz", **found)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ def character_class(code):
 
 
 def main():
-    """Writes the file."""
     assert regex.match(r"\p{L}", "\u1c89"), "regex has no data of Unicode 16"
     assert not regex.match(r"\p{L}", "\u088f"), "regex has data of Unicode 17"
     values = np.array([character_class(code) for code in range(0x110000)], np.uint8)

@@ -24,12 +24,6 @@ TEXT = "The CAT s\u00e2t"
 
 
 def run(directory, inputs):
-    """Loads the class that config.json names.
-
-    Args:
-        directory: `pathlib.Path`.
-        inputs: dict of int64 arrays.
-    """
     config = json.loads((directory / "config.json").read_text())
     kind = getattr(transformers, config["architectures"][0])
     model, report = kind.from_pretrained(directory, output_loading_info=True)

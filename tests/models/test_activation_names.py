@@ -1,9 +1,9 @@
 """The names of activations: one table for the readers of all families."""
 
-import json
 import shutil
 
 import pytest
+from foreign_files import change_json, find_layout
 from places import GOLDENS
 
 from zoo.checkpoint import ACTIVATIONS, find_activation, name_activation
@@ -32,15 +32,13 @@ def test_every_reader_of_hugging_face_knows_every_name(reader, tmp_path):
     family, directory, option, program = READERS[reader]
     shutil.copytree(GOLDENS / directory, tmp_path, dirs_exist_ok=True)
     (tmp_path / "pytorch_model.bin").unlink(missing_ok=True)
-    values = json.loads((tmp_path / "config.json").read_text())
-    layouts = {layout.name: layout for layout in family.FAMILY.layouts}
+    layout = find_layout(family, "hugging_face")
     for name, ours in ACTIVATIONS[program].items():
-        text = json.dumps({**values, option: name})
-        (tmp_path / "config.json").write_text(text)
-        config = layouts["hugging_face"].read(tmp_path).config
-        assert config.activation == ours, name
+        change_json(tmp_path / "config.json", **{option: name})
+        found = layout.read(tmp_path)
+        assert found.config.activation == ours, name
+        assert found.head_options.get("activation", ours) == ours, name
     for wrong in ("mish", ["gelu"], None, 1.5):
-        text = json.dumps({**values, option: wrong})
-        (tmp_path / "config.json").write_text(text)
+        change_json(tmp_path / "config.json", **{option: wrong})
         with pytest.raises(ValueError, match=f"`{option}` must be one of 'gelu', "):
-            layouts["hugging_face"].read(tmp_path)
+            layout.read(tmp_path)

@@ -1,10 +1,10 @@
 """The defaults of `generate` in files of Hugging Face: one rule for every reader."""
 
-import json
 import shutil
 import warnings
 
 import pytest
+from foreign_files import find_layout, write_json
 from places import GOLDENS
 
 import zoo
@@ -77,7 +77,7 @@ def make(reader, directory, values):
     """A copy of a golden directory whose generation_config.json has other values."""
     source = READERS[reader][0]
     shutil.copytree(source, directory, ignore=shutil.ignore_patterns("outputs.npz"))
-    (directory / "generation_config.json").write_text(json.dumps(values))
+    write_json(directory / "generation_config.json", **values)
     return directory
 
 
@@ -86,9 +86,7 @@ def read(reader, directory):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "The tokens of a prompt do not count")
-        layout = "hugging_face"
-        found = FAMILIES[reader].FAMILY.layouts
-        found = next(kind for kind in found if kind.name == layout).read(directory)
+        found = find_layout(FAMILIES[reader], "hugging_face").read(directory)
     search = dict(found.options["generation"])
     if search.pop("penalty", None) and not search["suppressed"]:
         del search["suppressed"]
@@ -105,8 +103,7 @@ def test_what_is_supported_is_read(reader, tmp_path):
 @pytest.mark.parametrize("reader", READERS)
 def test_neutral_values_are_ignored(reader, tmp_path):
     assert read(reader, make(reader, tmp_path / "a", NEUTRAL)) == {}
-    for name, value in NEUTRAL.items():
-        assert read_generation(tmp_path / "a") == {}, (name, value)
+    assert read_generation(tmp_path / "a") == {}
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -115,18 +112,16 @@ def test_other_values_give_one_warning(reader, tmp_path):
     if reader == "gpt1":
         del unknown["eos_token_id"]  # it has no token that ends a text
     directory = make(reader, tmp_path / "a", {**unknown, "num_beams": 2})
-    layout = FAMILIES[reader].FAMILY.layouts
-    layout = next(kind for kind in layout if kind.name == "hugging_face")
+    layout = find_layout(FAMILIES[reader], "hugging_face")
     with pytest.warns(UserWarning) as found:
         options = layout.read(directory).options["generation"]
     assert options["num_beams"] == 2
-    (message,) = [
-        str(w.message) for w in found if "generation_config" in str(w.message)
-    ]
+    messages = [str(warning.message) for warning in found]
+    (message,) = [text for text in messages if "generation_config" in text]
     assert f"options {', '.join(sorted(unknown))} of " in message
     assert "differ from those of Hugging Face" in message
     for name, value in unknown.items():
-        (directory / "generation_config.json").write_text(json.dumps({name: value}))
+        write_json(directory / "generation_config.json", **{name: value})
         with pytest.warns(UserWarning, match=f"not have the options {name} of"):
             layout.read(directory)
 
@@ -140,7 +135,7 @@ def test_lengths_of_a_model_with_a_source_count_its_first_token(tmp_path):
         ({"min_length": 4}, {"min_new_tokens": 4}),
         ({"min_length": 4, "min_new_tokens": 6}, {"min_new_tokens": 7}),
     ):
-        path.write_text(json.dumps(values))
+        write_json(path, **values)
         assert read_generation(tmp_path, longest=20) == expected
     path.write_text('{"min_length": 4, "max_length": 12}')
     with pytest.warns(UserWarning, match="the options min_length of"):
@@ -159,10 +154,10 @@ def test_what_is_written_is_read(longest, tmp_path):
     }
     values, lost = write_generation({**options, "stop": (".",)}, longest)
     assert lost == ["stop"]
-    (tmp_path / "generation_config.json").write_text(json.dumps(values))
+    write_json(tmp_path / "generation_config.json", **values)
     assert read_generation(tmp_path, longest=longest) == options
     values, _ = write_generation({"temperature": 0.5}, longest)
-    (tmp_path / "generation_config.json").write_text(json.dumps(values))
+    write_json(tmp_path / "generation_config.json", **values)
     assert read_generation(tmp_path, longest=longest)["temperature"] == 0.5
 
 

@@ -1,44 +1,27 @@
 """The golden BERT, and what a converted checkpoint computes."""
 
-import json
+import dataclasses
 import re
 import shutil
 
 import keras
 import numpy as np
-import tensorflow as tf
+from foreign_files import ATOL, change_arrays, change_json, save_tensorflow
 from places import GOLDENS
 
-from zoo.checkpoint import assign, open_checkpoint, save_checkpoint
+from zoo.checkpoint import assign, open_checkpoint
 from zoo.layers import MaskedLMHead
 from zoo.models.bert import BERT
+from zoo.models.bert.weights import read
 
 GOLDEN = GOLDENS / "bert_hugging_face"
 OUTPUTS = dict(np.load(GOLDEN / "outputs.npz"))
 INPUTS = ("token_ids", "segment_ids", "padding_mask", "mask_positions")
-ATOL = 5e-6
-
-
-def save_tensorflow(prefix, arrays):
-    """Writes a name-based TensorFlow checkpoint."""
-    tf.raw_ops.SaveV2(
-        prefix=str(prefix),
-        tensor_names=list(arrays),
-        shape_and_slices=[""] * len(arrays),
-        tensors=list(arrays.values()),
-    )
+CONVERTED = read(GOLDEN)
 
 
 def compute(converted, inputs):
-    """What a converted checkpoint and its heads compute.
-
-    Args:
-        converted: `Converted`.
-        inputs: dict with the arrays that INPUTS names.
-
-    Returns:
-        dict of str to array, the names as in the golden file.
-    """
+    """What a `Converted` computes of arrays that `INPUTS` names; as in the golden."""
     model = BERT(converted.config)
     head = MaskedLMHead(
         model.named_layers["token_embedding"],
@@ -68,7 +51,6 @@ def compute(converted, inputs):
 
 
 def check(converted, expected, names=None):
-    """Compares every output with the expected ones."""
     outputs = compute(converted, expected)
     names = names or [name for name in expected if name not in INPUTS]
     assert set(names) <= set(outputs)
@@ -76,16 +58,25 @@ def check(converted, expected, names=None):
         np.testing.assert_allclose(outputs[name], expected[name], 0, ATOL, err_msg=name)
 
 
+def difference(converted):
+    """The largest difference from the golden outputs."""
+    outputs = compute(converted, OUTPUTS)
+    names = outputs.keys() - {"attention_scores"}
+    return max(np.abs(outputs[name] - OUTPUTS[name]).max() for name in names)
+
+
+def with_golden_options(converted):
+    """The activation and epsilon of the golden model, where no file says them."""
+    options = {"activation": "gelu", "layer_norm_epsilon": 3e-3}
+    config = dataclasses.replace(converted.config, **options)
+    return dataclasses.replace(converted, config=config, head_options=options)
+
+
 def copy(directory, *names):
     """A directory with some files of the golden one."""
     for name in names or ("config.json", "model.safetensors", "vocab.txt"):
         shutil.copy(GOLDEN / name, directory)
     return directory
-
-
-def change_json(path, **changes):
-    """Updates a JSON file."""
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 def google_name(name):
@@ -111,16 +102,14 @@ def save_as_google(directory):
         arrays[f"{name}/adam_m"] = arrays[f"{name}/adam_v"] = np.zeros(1, "float32")
     arrays["global_step"] = np.int64(7)
     save_tensorflow(directory / "bert_model.ckpt", arrays)
-    values = json.loads((GOLDEN / "config.json").read_text())
-    for name in ("layer_norm_eps", "model_type", "pad_token_id"):
-        del values[name]
-    (directory / "bert_config.json").write_text(json.dumps(values))
+    config = shutil.copy(GOLDEN / "config.json", directory / "bert_config.json")
+    lost = ("layer_norm_eps", "model_type", "pad_token_id")
+    change_json(config, **dict.fromkeys(lost, ...))
     return directory
 
 
 def rename(path, change):
     """Rewrites model.safetensors under other names, or without some arrays."""
-    path = path / "model.safetensors"
-    arrays = {change(name): array for name, array in open_checkpoint(path).items()}
-    arrays.pop(None, None)
-    save_checkpoint(path, arrays)
+    change_arrays(
+        path, lambda arrays: {change(n): a for n, a in arrays.items() if change(n)}
+    )

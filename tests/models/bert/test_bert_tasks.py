@@ -1,22 +1,15 @@
 """Published BERTs with the head of a task are that task, and compute what theirs do."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
 import tiny
+from foreign_files import change_json
 
 import zoo
 from zoo.registry import build_backbone
-from zoo.text import WordPieceTokenizer
 
 TEXTS = (["the film"], ["good"], ["bad plot"], ["a"], ["movie ."])
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return WordPieceTokenizer(tiny.VOCABULARY)
 
 
 def build(tokenizer, **changes):
@@ -33,7 +26,7 @@ def build(tokenizer, **changes):
             zoo.QuestionAnswerer,
             {"num_answers": 4},
             {},
-            (["how"], ["the film was very good"]),
+            (["how"], ["the film was good"]),
         ),
         (zoo.TokenClassifier, {}, {"labels": tiny.TAGS}, ["the good film"]),
         (zoo.TextRegressor, {}, {}, ["the film was very good"]),
@@ -156,15 +149,9 @@ def test_an_embedder_that_has_no_place_there(tokenizer, tmp_path):
 def test_several_labels_for_a_text_are_no_task(tokenizer, tmp_path):
     task = zoo.TextClassifier(build(tokenizer), tokenizer, labels=["a", "b", "c"])
     task.save_to_preset(tmp_path / "a", layout="hugging_face")
-    config = json.loads((tmp_path / "a/config.json").read_text())
-    for kind, loaded in (
-        ("single_label_classification", zoo.TextClassifier),
-        ("multi_label_classification", zoo.backbone.Backbone),
-    ):
-        config["problem_type"] = kind
-        (tmp_path / "a/config.json").write_text(json.dumps(config))
-        if loaded is zoo.TextClassifier:
-            assert isinstance(zoo.from_preset(tmp_path / "a"), loaded)
-            continue
-        with pytest.warns(UserWarning, match="does not give one label for a text"):
-            assert isinstance(zoo.from_preset(tmp_path / "a"), loaded)
+    path = tmp_path / "a" / "config.json"
+    change_json(path, problem_type="single_label_classification")
+    assert isinstance(zoo.from_preset(tmp_path / "a"), zoo.TextClassifier)
+    change_json(path, problem_type="multi_label_classification")
+    with pytest.warns(UserWarning, match="does not give one label for a text"):
+        assert isinstance(zoo.from_preset(tmp_path / "a"), zoo.backbone.Backbone)

@@ -1,13 +1,11 @@
 """Directories that keras-nlp and transformers load, with equal outputs."""
 
 import dataclasses
-import importlib.util
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from bert_golden import ATOL, GOLDEN, OUTPUTS, compute
+from bert_golden import CONVERTED, GOLDEN, OUTPUTS, compute
+from foreign_files import ATOL, assert_equal, draw_weights, run_transformers
 from places import GOLDENS
 
 import zoo
@@ -28,15 +26,10 @@ LOGITS = {
 
 def make(heads=(), num_classes=0, **fields):
     """The golden configuration with other fields, and random arrays."""
-    golden = read(GOLDEN)
     fields = {"activation": "gelu_tanh", **fields}
-    config = dataclasses.replace(golden.config, **fields)
-    generator = np.random.default_rng(24)
-    weights = {
-        name: generator.normal(float("gamma" in name), 0.3, shape).astype("float32")
-        for name, shape in shapes(config, heads, num_classes).items()
-    }
-    return config, weights, golden.tokenizer
+    config = dataclasses.replace(CONVERTED.config, **fields)
+    weights = draw_weights(shapes(config, heads, num_classes), 24)
+    return config, weights, {**CONVERTED.tokenizer}
 
 
 KERAS = {"layer_norm_epsilon": 1e-12, "dropout": 0.1, "attention_dropout": 0.1}
@@ -75,13 +68,6 @@ def test_keras_nlp_computes_what_we_compute(keras_nlp, tmp_path, heads, num_clas
         assert_equal(read(tmp_path / "again").weights, weights)
 
 
-def assert_equal(arrays, others):
-    """Compares two dicts of arrays exactly."""
-    assert set(arrays) == set(others)
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(array, others[name], err_msg=name)
-
-
 ARCHITECTURES = {
     "BertModel": ((), True),
     "BertForPreTraining": (("masked_lm_head", "next_sentence"), True),
@@ -99,8 +85,6 @@ CASES = [(a, b) for a in ARCHITECTURES for b in ("gelu", "gelu_tanh")]
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Directory of directories that we wrote and transformers ran."""
-    if not all(map(importlib.util.find_spec, ("torch", "transformers"))):
-        pytest.skip("could not find transformers and torch: install extra `parity`")
     directory = tmp_path_factory.mktemp("hugging_face")
     paths = []
     for architecture, activation in CASES:
@@ -112,9 +96,7 @@ def written(tmp_path_factory):
         labels = LABELS if "classifier" in heads else None
         paths.append(directory / architecture / activation)
         write(paths[-1], "hugging_face", config, weights, tokenizer, labels)
-    command = [sys.executable, RUNNER, GOLDEN / "outputs.npz", *paths]
-    made = subprocess.run(command, capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
+    run_transformers(RUNNER, GOLDEN / "outputs.npz", *paths)
     return directory
 
 

@@ -1,5 +1,6 @@
 """Inputs of an ELMo, and its layers by bilm-tf's equations in plain NumPy."""
 
+import h5py
 import numpy as np
 import tensorflow as tf
 
@@ -22,13 +23,7 @@ def sigmoid(x):
 
 
 def reference(file, options, words):
-    """Layers of one sentence from a published file, by bilm-tf's equations.
-
-    Args:
-        file: open HDF5 file.
-        options: dict, of options.json.
-        words: float (T, P), the words' vectors.
-    """
+    """Layers of a sentence from an open file and the vectors (T, P) of its words."""
     lstm = options["lstm"]
     layers = [np.concatenate([words, words], axis=-1)]
     sides = []
@@ -51,3 +46,16 @@ def reference(file, options, words):
             outputs.append(x[:: -1 if side else 1])
         sides.append(outputs)
     return layers + [np.concatenate(pair, axis=-1) for pair in zip(*sides, strict=True)]
+
+
+def check_layers(elmo, texts, path, options):
+    """Compares all layers with those that the equations give for a file."""
+    x = inputs_of(texts)
+    layers = elmo.with_outputs("layer_outputs")(x)["layer_outputs"].numpy()
+    width = options["lstm"]["projection_dim"]
+    with h5py.File(path) as file:
+        for row, mask in zip(layers, x["padding_mask"].numpy(), strict=True):
+            length = mask.sum()
+            found = reference(file, options, row[0, :length, :width])
+            np.testing.assert_allclose(row[:, :length], found, atol=2e-6)
+            assert not row[:, length:].any()

@@ -3,9 +3,9 @@
 The program's terms throughout: its names, its orientation of matrices, its ids.
 """
 
-import json
-
 import numpy as np
+from elmo_reference import sigmoid
+from foreign_files import draw_weights, write_json
 from torch_pickles import write_state
 
 DIM, OUT, WORD_DIM, CHARACTER_DIM, LAYERS = 10, 6, 4, 5, 2
@@ -54,7 +54,7 @@ def make_options(**fields):
     return {**OPTIONS, "token_embedder": {**OPTIONS["token_embedder"], **fields}}
 
 
-def make_states(options=OPTIONS, seed=5):
+def make_states(options=OPTIONS):
     """Both state dicts, every number from N(0, 0.3)."""
     cnn, encoder = options["token_embedder"], options["encoder"]
     shapes = {"char_emb_layer.embedding.weight": (len(CHARACTERS), CHARACTER_DIM)}
@@ -76,11 +76,8 @@ def make_states(options=OPTIONS, seed=5):
             cells[f"{layer}.state_linearity.weight"] = (4 * DIM, OUT)
             cells[f"{layer}.state_linearity.bias"] = (4 * DIM,)
             cells[f"{layer}.state_projection.weight"] = (OUT, DIM)
-    draw = np.random.default_rng(seed)
-    return tuple(
-        {k: draw.normal(0, 0.3, shape).astype("float32") for k, shape in part.items()}
-        for part in (shapes, cells)
-    )
+    arrays = draw_weights({**shapes, **cells}, 5)
+    return {k: arrays[k] for k in shapes}, {k: arrays[k] for k in cells}
 
 
 def write_dictionary(path, entries):
@@ -92,21 +89,15 @@ def write_dictionary(path, entries):
 def write_model(directory, options=OPTIONS, legacy=True, states=None):
     """Writes a model as the program leaves it; config.json names another machine."""
     directory.mkdir(parents=True)
-    named = {"config_path": "/users/me/configs/cnn_sample.json", "seed": 1}
-    (directory / "config.json").write_text(json.dumps(named))
-    (directory / "configs").mkdir()
-    (directory / "configs" / "cnn_sample.json").write_text(json.dumps(options))
+    path = "/users/me/configs/cnn_sample.json"
+    write_json(directory / "config.json", config_path=path, seed=1)
+    write_json(directory / "configs" / "cnn_sample.json", **options)
     write_dictionary(directory / "char.dic", CHARACTERS)
     if options["token_embedder"]["word_dim"]:
         write_dictionary(directory / "word.dic", WORDS)
     states = states or make_states(options)
     for name, arrays in zip(("token_embedder", "encoder"), states, strict=True):
         write_state(directory / f"{name}.pkl", arrays, legacy)
-
-
-def sigmoid(x):
-    """1 / (1 + exp(-x))."""
-    return 1 / (1 + np.exp(-x))
 
 
 def token_vector(word, weights):

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from elmo_reference import inputs_of, reference
+from elmo_reference import check_layers, inputs_of
+from foreign_files import assert_equal
 
 import zoo
+from zoo.checkpoint import open_checkpoint
 from zoo.models.elmo import ELMo, ELMoConfig, TokenVectors, weights
 from zoo.text import CharacterTokenizer
 
@@ -66,20 +68,15 @@ def test_the_authors_vectors(bilm, count):
 def test_the_authors_file_comes_back_equal(bilm, tmp_path):
     directory, oracle = bilm
     zoo.from_preset(directory).save_to_preset(tmp_path / "copy", layout="hdf5")
-    with (
-        h5py.File(oracle / "lm_weights.hdf5") as theirs,
-        h5py.File(tmp_path / "copy" / "weights.hdf5") as ours,
-    ):
-        names = []
-        theirs.visit(names.append)
-        names = [name for name in names if isinstance(theirs[name], h5py.Dataset)]
-        assert len(names) > 20
-        for name in names:
-            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
-    options = (json.loads(p.read_text()) for p in (
-        directory / "options.json", tmp_path / "copy" / "options.json"
-    ))  # fmt: skip
-    assert next(options) == next(options)
+    paths = tmp_path / "copy" / "weights.hdf5", oracle / "lm_weights.hdf5"
+    ours, theirs = (dict(open_checkpoint(path)) for path in paths)
+    assert len(theirs) > 20
+    assert_equal(ours, theirs)
+    ours, theirs = (
+        json.loads((path / "options.json").read_text())
+        for path in (tmp_path / "copy", directory)
+    )
+    assert ours == theirs
 
 
 @pytest.mark.parametrize(
@@ -103,10 +100,8 @@ def test_records_of_published_models_are_true(name):
     config = ELMoConfig(**record["backbone"])
     shapes = weights.shapes(config)
     assert sum(int(np.prod(s)) for s in shapes.values()) == record["parameters"]
-    assert {**dataclasses.asdict(config), "filters": None} == {
-        **record["backbone"],
-        "filters": None,
-    }
+    filters = {"filters": None}
+    assert dataclasses.asdict(config) | filters == record["backbone"] | filters
     source = record["source"]
     assert all(source["uri"].split("/")[-2] in file for file in source["files"])
 
@@ -126,10 +121,8 @@ def test_a_published_model_is_fetched_once(tmp_path, monkeypatch):
         elmo = zoo.from_preset("elmo_small_en")
         assert elmo.config.lstm_dim == 12 and elmo.origin is None
     stem = "elmo_2x1024_128_2048cnn_1xhighway"
-    assert [url.rsplit("/", 1)[-1] for url in asked] == [
-        f"{stem}_options.json",
-        f"{stem}_weights.hdf5",
-    ]
+    expected = [f"{stem}_options.json", f"{stem}_weights.hdf5"]
+    assert [url.rsplit("/", 1)[-1] for url in asked] == expected
 
 
 def test_the_shapes_are_the_models():
@@ -145,14 +138,7 @@ def test_what_is_written_is_what_the_equations_read(residual, tmp_path):
     elmo = make(residual=residual, cell_clip=0.6, projection_clip=0.5, num_layers=3)
     write_published(elmo, tmp_path / "published")
     options = json.loads((tmp_path / "published" / "options.json").read_text())
-    x = inputs_of(TEXTS)
-    layers = elmo.with_outputs("layer_outputs")(x)["layer_outputs"].numpy()
-    with h5py.File(tmp_path / "published" / "weights.hdf5") as file:
-        for row, mask in zip(layers, x["padding_mask"].numpy(), strict=True):
-            length = mask.sum()
-            found = reference(file, options, row[0, :length, :8])
-            np.testing.assert_allclose(row[:, :length], found, atol=2e-6)
-            assert not row[:, length:].any()
+    check_layers(elmo, TEXTS, tmp_path / "published" / "weights.hdf5", options)
 
 
 def test_a_published_directory_is_read_back(tmp_path):
@@ -161,14 +147,14 @@ def test_a_published_directory_is_read_back(tmp_path):
     copy = zoo.from_preset(tmp_path / "published")
     absent = {"dropout": 0.1, "initializer_range": 0.02}  # from the file
     assert copy.config == ELMoConfig(**{**tiny.ELMO_CONFIG, **absent})
-    names = ("layer_outputs",)
-    ours, theirs = (m.with_outputs(*names)(inputs_of(TEXTS)) for m in (copy, elmo))
-    np.testing.assert_array_equal(*(x["layer_outputs"] for x in (ours, theirs)))
-    np.testing.assert_allclose(
-        copy(inputs_of(TEXTS))["sequence_output"],
-        keras.ops.mean(ours["layer_outputs"], axis=1),
-        atol=1e-6,
+    x = inputs_of(TEXTS)
+    ours, theirs = (
+        m.with_outputs("layer_outputs")(x)["layer_outputs"].numpy()
+        for m in (copy, elmo)
     )
+    np.testing.assert_array_equal(ours, theirs)
+    mean = ours.mean(axis=1)
+    np.testing.assert_allclose(copy(x)["sequence_output"], mean, atol=1e-6)
 
 
 def test_it_is_stateless_and_states_are_explicit():
@@ -194,20 +180,16 @@ def test_it_is_stateless_and_states_are_explicit():
 
 @pytest.mark.slow
 def test_rows_beyond_a_smaller_batch_keep_their_states():
-    memory, other = make().stateful(), make().stateful()
-    memory(inputs_of(TEXTS))
-    other(inputs_of(TEXTS))
+    memory, other, x = make().stateful(), make().stateful(), inputs_of(TEXTS)
+    memory(x)
+    other(x)
     memory(inputs_of(TEXTS[:1]))
-    ours, theirs = (
-        m(inputs_of(TEXTS))["sequence_output"].numpy() for m in (memory, other)
-    )
+    ours, theirs = (m(x)["sequence_output"].numpy() for m in (memory, other))
     assert np.abs(ours[0] - theirs[0]).max() > 1e-4
     np.testing.assert_allclose(ours[1:], theirs[1:], atol=1e-6)
     memory.reset()
-    np.testing.assert_array_equal(
-        memory(inputs_of(TEXTS))["sequence_output"],
-        make()(inputs_of(TEXTS))["sequence_output"],
-    )
+    first, new = memory(x)["sequence_output"], make()(x)["sequence_output"]
+    np.testing.assert_array_equal(first, new)
 
 
 @pytest.mark.parametrize("which", ["bilm", "allennlp"])
@@ -230,27 +212,6 @@ def test_layer_norm_sees_the_markers_or_not(which):
     np.testing.assert_allclose(found, mixed, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (lambda o: o.pop("lstm"), "KeyError: 'lstm'"),
-        (lambda o: o["char_cnn"].pop("filters"), "KeyError: 'filters'"),
-        (lambda o: o["char_cnn"].update(n_characters=300), "must be 262.*261"),
-        (lambda o: o["lstm"].update(dim=13), "shape: 'forward_0/kernel'"),
-        (lambda o: o["lstm"].update(n_layers=3), "missing.*Cell2"),
-        (lambda o: o["lstm"].update(n_layers=1), "unused.*Cell1"),
-    ],
-)
-def test_wrong_options_are_refused(change, message, tmp_path):
-    write_published(make(), tmp_path / "published")
-    path = tmp_path / "published" / "options.json"
-    options = json.loads(path.read_text())
-    change(options)
-    path.write_text(json.dumps(options))
-    with pytest.raises(ValueError, match=message):
-        zoo.from_preset(tmp_path / "published")
-
-
 def test_options_for_training_are_read_too(tmp_path):
     write_published(make(), tmp_path / "published")
     path = tmp_path / "published" / "options.json"
@@ -263,19 +224,6 @@ def test_a_trained_mix_is_not_lost_silently(tmp_path):
     with pytest.raises(ValueError, match="scalar_mix/gamma, scalar_mix/scalars"):
         elmo.save_to_preset(tmp_path / "copy", layout="hdf5")
     assert not (tmp_path / "copy").exists()
-
-
-@pytest.mark.parametrize(
-    "fields, message",
-    [
-        ({"lstm_dim": 0}, "`lstm_dim` must be an integer from 1"),
-        ({"dropout": 1.0}, r"`dropout` must be a number in \[0, 1\)"),
-        ({"mix_layer_norm": "layer"}, "`mix_layer_norm` must be one of"),
-    ],
-)
-def test_impossible_configs_are_refused(fields, message):
-    with pytest.raises(ValueError, match=message):
-        ELMoConfig(**fields)
 
 
 def test_a_masked_language_model_is_refused(tmp_path):

@@ -2,13 +2,16 @@
 
 import dataclasses
 import json
+import os
 import pickle
 import tarfile
 
 import numpy as np
 import pytest
+from foreign_files import assert_equal
 from gpt_golden import (
-    GOLDEN,
+    CONVERTED,
+    OUTPUTS,
     check,
     compute,
     write_archive,
@@ -28,7 +31,6 @@ MIXED = {"model/wte/Adam": np.ones(1), "beta1_power": np.ones(()), "global_step"
 
 @pytest.fixture
 def archive(tmp_path):
-    """The golden GPT-1 as OpenAI's archive."""
     return write_archive(tmp_path / "model")
 
 
@@ -39,15 +41,13 @@ def archive(tmp_path):
 @pytest.mark.parametrize("parts", [1, 3, 11])
 def test_archives_of_gpt1(tmp_path, parts, width):
     directory = write_archive(tmp_path, parts, width)
-    assert recognise(directory) == "openai_gpt"
-    converted, golden = read(directory), read(GOLDEN / "gpt1")
+    converted, golden = read(directory), CONVERTED["gpt1"]
     expected = {"layer_norm_epsilon": 3e-3, "initializer_range": 0.03}
     expected |= {"dropout": 0.05, "embedding_dropout": 0.15, "attention_dropout": 0.25}
     assert dataclasses.replace(converted.config, **expected) == golden.config
     assert converted.config.dropout == converted.config.embedding_dropout == 0.1
     assert converted.heads == ("lm_head",) and converted.tokenizer is None
-    for path, array in golden.weights.items():
-        np.testing.assert_array_equal(converted.weights[path], array)
+    assert_equal(converted.weights, golden.weights)
     check(converted, "gpt1")
 
 
@@ -58,7 +58,7 @@ def test_a_language_model_of_gpt1(archive, names, header):
     model = zoo.from_preset(archive)
     assert isinstance(model, zoo.CausalLM) and model.new_heads == ()
     assert type(model.tokenizer).__name__ == "GPT1Tokenizer"
-    golden = np.load(GOLDEN / "gpt1" / "outputs.npz")
+    golden = OUTPUTS["gpt1"]
     ids = model.tokenizer(str(golden["text"])).numpy().tolist()
     assert ids == golden["text_ids"].tolist()
 
@@ -84,8 +84,6 @@ def test_a_head_has_64_units(tmp_path):
     for rows, columns in ((128, 384), (128, 128), (128, 512), (512, 128)):
         shapes += [[1, rows, columns], [columns]]
         shapes += [[128], [128]] * (rows == columns or rows == 512)
-    order = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
-    shapes = [shapes[i] for i in order]
     (tmp_path / "params_shapes.json").write_text(json.dumps(shapes))
     total = sum(int(np.prod(shape)) for shape in shapes)
     np.save(tmp_path / "params_0.npy", np.zeros(total, "float32"))
@@ -106,51 +104,38 @@ def test_code_in_arrays_is_refused_and_not_executed(archive, tmp_path):
     assert not mark.exists()
 
 
-def truncated(path):
-    path.write_bytes(path.read_bytes()[:-4])
-
-
-def no_header(path):
-    path.write_bytes(path.read_bytes()[:40])
-
-
-def empty(path):
-    path.write_bytes(b"")
-
-
-def integers(path):
-    np.save(path, np.ones(3, "int32"))
-
-
-def two_axes(path):
-    np.save(path, np.ones((3, 1), "float32"))
-
-
-def several(path):
+def save_several(path):
     with open(path, "wb") as file:
         np.savez(file, a=np.ones(3))
 
 
-def enormous(path):
+def save_enormous(path):
     header = {"descr": "<f4", "fortran_order": False, "shape": (10**13,)}
     with open(path, "wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
 
 
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    ("save", "message"),
     [
-        (truncated, "It is damaged"),
-        (no_header, "It is damaged"),
-        (empty, "It is damaged"),
-        (enormous, "It is damaged"),
-        (integers, "an array of floats with one axis. Received: int32"),
-        (two_axes, r"with one axis. Received: float32 of shape \(3, 1\)"),
-        (several, "with one axis. Received: NpzFile"),
+        (lambda path: os.truncate(path, path.stat().st_size - 4), "It is damaged"),
+        (lambda path: os.truncate(path, 40), "It is damaged"),
+        (lambda path: os.truncate(path, 0), "It is damaged"),
+        (save_enormous, "It is damaged"),
+        (
+            lambda path: np.save(path, np.ones(3, "int32")),
+            "an array of floats with one axis. Received: int32",
+        ),
+        (
+            lambda path: np.save(path, np.ones((3, 1), "float32")),
+            r"with one axis. Received: float32 of shape \(3, 1\)",
+        ),
+        (save_several, "with one axis. Received: NpzFile"),
     ],
+    ids=["cut", "header", "empty", "enormous", "integers", "axes", "several"],
 )
-def test_damaged_parts_are_refused(archive, damage, message):
-    damage(archive / "params_1.npy")
+def test_damaged_parts_are_refused(archive, save, message):
+    save(archive / "params_1.npy")
     with pytest.raises(ValueError, match=message) as raised:
         read(archive)
     assert "params_1.npy" in str(raised.value)
@@ -239,13 +224,11 @@ def test_the_archive_of_allennlp_is_consumed(shared, tmp_path):
 def test_checkpoints_of_gpt2(tmp_path):
     more = {k: np.asarray(v, "float32") for k, v in MIXED.items()}
     directory = write_checkpoint(tmp_path, **more)
-    assert recognise(directory) == "openai_gpt2"
-    converted, golden = read(directory), read(GOLDEN / "gpt2")
+    converted, golden = read(directory), CONVERTED["gpt2"]
     assert converted.config.num_heads == 4 and converted.config.intermediate_dim == 12
     assert converted.config.norm_first and converted.config.dropout == 0.1
     assert converted.config.layer_norm_epsilon == 1e-5
-    for path, array in golden.weights.items():
-        np.testing.assert_array_equal(converted.weights[path], array)
+    assert_equal(converted.weights, golden.weights)
     check(converted, "gpt2")
 
 
@@ -255,7 +238,7 @@ def test_a_language_model_of_gpt2(tmp_path):
     model = zoo.from_preset(directory)
     assert isinstance(model, zoo.CausalLM) and model.new_heads == ()
     assert type(model.tokenizer).__name__ == "GPT2Tokenizer"
-    golden = np.load(GOLDEN / "gpt2" / "outputs.npz")
+    golden = OUTPUTS["gpt2"]
     text, ids = str(golden["text"]), golden["text_ids"].tolist()
     # OpenAI's code reads the special token in a text as text.
     assert model.tokenizer(text).numpy().tolist() != ids
@@ -278,31 +261,10 @@ def test_several_checkpoints_of_gpt2(tmp_path):
         zoo.from_preset(directory, file="x")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_head": None}, "`n_head` of .*hparams.json.* must be an integer"),
-        ({"n_head": 3}, "`num_heads` must divide `hidden_dim`"),
-        ({"n_vocab": 265}, r"'token_embedding/embeddings' must be \(265, 8\)"),
-        ({"n_ctx": 10}, r"'position_embedding/embeddings' must be \(10, 8\)"),
-        ({"n_layer": 3}, "missing: 'model/h2/attn/c_attn/w'"),
-        ({"n_layer": 1}, "unused: 'model/h1/attn/c_attn/b'"),
-        ({"n_embd": 16}, r"'block_0/attention/query/kernel' must be \(16, 16\)"),
-    ],
-)
-def test_hparams_that_do_not_fit_are_refused(tmp_path, changes, message):
-    directory = write_checkpoint(tmp_path)
-    values = json.loads((directory / "hparams.json").read_text())
-    (directory / "hparams.json").write_text(json.dumps({**values, **changes}))
-    with pytest.raises(ValueError, match=message):
-        read(directory)
-
-
 def test_directories_without_a_gpt(tmp_path):
     assert recognise(tmp_path) is None
-    with pytest.raises(
-        ValueError, match=r"A GPT is a directory with.*Received: .*\[\]"
-    ):
+    message = r"A GPT is a directory with.*Received: .*\[\]"
+    with pytest.raises(ValueError, match=message):
         read(tmp_path)
     with pytest.raises(ValueError, match="`layout` must be one of.*'google'"):
         read(tmp_path, layout="google")

@@ -4,16 +4,17 @@ import dataclasses
 import json
 
 import pytest
-from gpt_golden import GOLDEN, KINDS, change_json, copy, write_pair
+from foreign_files import change_json, write_json
+from gpt_golden import CONVERTED, GOLDEN, KINDS, copy, write_pair
 
 import zoo
 from zoo.models.gpt import read
 from zoo.models.gpt.gpt_writing import write_hugging_face
 
 
-def fast(directory, kind="gpt2", **changes):
+def fast(directory, **changes):
     """A golden directory whose tokenizer.json has other values."""
-    directory = copy(kind, directory)
+    directory = copy("gpt2", directory)
     change_json(directory / "tokenizer.json", **changes)
     return directory
 
@@ -27,13 +28,12 @@ def template(*tokens):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_forms_of_a_tokenizer_are_read(kind, tmp_path):
-    expected = read(GOLDEN / kind).tokenizer
+    expected = CONVERTED[kind].tokenizer
     directory = copy(kind, tmp_path, "config.json", "model.safetensors")
     write_pair(kind, directory, "vocab.json", "merges.txt")
     assert read(directory).tokenizer == expected
-    (directory / "added_tokens.json").write_text(
-        json.dumps({"[PAD]": len(expected["vocabulary"])})
-    )
+    pad = {"[PAD]": len(expected["vocabulary"])}
+    write_json(directory / "added_tokens.json", **pad)
     if kind == "gpt1":  # its table has no more rows
         with pytest.raises(ValueError, match="Received: 24 tokens and 23 rows"):
             read(directory)
@@ -67,7 +67,7 @@ def test_rows_may_begin_with_a_token(tmp_path):
 
 def test_merges_may_be_strings(tmp_path):
     """As in files of before 2024, which also lack some options."""
-    expected = read(GOLDEN / "gpt2").tokenizer
+    expected = CONVERTED["gpt2"].tokenizer
     changes = model_with(merges=list(expected["merges"]))
     del changes["model"]["type"]
     splitter = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
@@ -156,6 +156,6 @@ def test_added_tokens_give_a_warning(tmp_path):
     directory = copy("gpt2", tmp_path, "config.json", "model.safetensors")
     write_pair("gpt2", directory, "vocab.json", "merges.txt")
     count = len(read(directory).tokenizer["vocabulary"])
-    (directory / "added_tokens.json").write_text(json.dumps({"<|user|>": count}))
+    write_json(directory / "added_tokens.json", **{"<|user|>": count})
     with pytest.warns(UserWarning, match=r"the added tokens <\|user\|>. In a text"):
         assert read(directory).tokenizer["vocabulary"][-1] == "<|user|>"

@@ -1,25 +1,21 @@
 """GPT-1 and GPT-2 in published layouts, judged by transformers' outputs."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
-from gpt_golden import (
+from foreign_files import (
     ATOL,
-    GOLDEN,
-    KINDS,
-    OUTPUTS,
+    assert_equal,
+    change_arrays,
     change_json,
-    compute,
-    copy,
-    difference,
-    stored,
+    write_json,
 )
+from gpt_golden import CONVERTED, KINDS, compute, copy, difference, stored
 from torch_pickles import write_state
 
 from zoo.checkpoint import Row, convert, revert, save_checkpoint
-from zoo.models.gpt import GPTConfig, read, recognise
+from zoo.models.gpt import GPTConfig, read
 
 CONFIG = GPTConfig(
     vocabulary_size=266,
@@ -40,27 +36,18 @@ CONFIG1 = dataclasses.replace(
 CONFIGS = {"gpt1": CONFIG1, "gpt2": CONFIG}
 
 
-@pytest.fixture(scope="module")
-def golden():
-    """Both golden checkpoints, converted."""
-    return {kind: read(GOLDEN / kind) for kind in KINDS}
-
-
-# Hugging Face -------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", KINDS)
+def test_computes_what_transformers_computes(kind):
+    golden = CONVERTED[kind]
+    assert golden.layout == "hugging_face" and golden.heads == ("lm_head",)
+    assert golden.config == CONFIGS[kind]
+    assert difference(golden, kind) < ATOL
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_computes_what_transformers_computes(golden, kind):
-    assert recognise(GOLDEN / kind) == golden[kind].layout == "hugging_face"
-    assert golden[kind].config == CONFIGS[kind]
-    assert golden[kind].heads == ("lm_head",)
-    assert difference(golden[kind], OUTPUTS[kind]) < ATOL
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_loads_what_is_stored(golden, kind):
+def test_loads_what_is_stored(kind):
     """A key's bias cancels in the softmax: no output tells where it went."""
-    arrays, weights = stored(kind), golden[kind].weights
+    arrays, weights = stored(kind), CONVERTED[kind].weights
     begin = "transformer.h.1."
     for leaf, end in (("weight", "kernel"), ("bias", "bias")):
         fused = arrays[f"{begin}attn.c_attn.{leaf}"]
@@ -87,15 +74,14 @@ def bare(arrays):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_without_prefix_and_a_tied_copy(golden, kind, tmp_path):
+def test_names_without_prefix_and_a_tied_copy(kind, tmp_path):
     arrays, table = bare(stored(kind)), {"gpt1": "tokens_embed", "gpt2": "wte"}[kind]
     directory = copy(kind, tmp_path, "config.json")
     arrays["lm_head.weight"] = arrays[f"{table}.weight"]
     write_state(directory / "pytorch_model.bin", arrays)
     converted = read(directory)
     assert converted.tokenizer is None and converted.heads == ("lm_head",)
-    for path, array in golden[kind].weights.items():
-        np.testing.assert_array_equal(converted.weights[path], array)
+    assert_equal(converted.weights, CONVERTED[kind].weights)
     arrays["lm_head.weight"] = arrays["lm_head.weight"] + 1
     write_state(directory / "pytorch_model.bin", arrays)
     with pytest.raises(ValueError, match="different values: 'lm_head.weight'"):
@@ -108,7 +94,7 @@ def test_names_without_prefix_and_a_tied_copy(golden, kind, tmp_path):
     assert read(directory).heads == ()
 
 
-def test_shards_and_half_precision(golden, tmp_path):
+def test_shards_and_half_precision(tmp_path):
     directory, names = copy("gpt2", tmp_path, "config.json"), {}
     arrays = {k: v.astype("float16") for k, v in stored("gpt2").items()}
     for i in range(2):
@@ -116,11 +102,10 @@ def test_shards_and_half_precision(golden, tmp_path):
         part = dict(list(arrays.items())[i::2])
         save_checkpoint(directory / shard, part)
         names |= dict.fromkeys(part, shard)
-    (directory / "model.safetensors.index.json").write_text("{}")
-    change_json(directory / "model.safetensors.index.json", weight_map=names)
+    write_json(directory / "model.safetensors.index.json", weight_map=names)
     for path, array in read(directory).weights.items():
         assert array.dtype == "float32"
-        np.testing.assert_allclose(array, golden["gpt2"].weights[path], rtol=1e-3)
+        np.testing.assert_allclose(array, CONVERTED["gpt2"].weights[path], rtol=1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -148,50 +133,8 @@ def test_a_backbone_without_a_head(kind, tmp_path):
 )
 def test_options_that_are_known(kind, changes, fields, tmp_path):
     directory = copy(kind, tmp_path)
-    text = (directory / "config.json").read_text()
-    for name, value in changes.items():
-        if value is ...:
-            lines = text.splitlines()
-            text = "\n".join(line for line in lines if f'"{name}"' not in line)
-    (directory / "config.json").write_text(text)
-    given = {k: v for k, v in changes.items() if v is not ...}
-    change_json(directory / "config.json", **given)
-    assert read(directory).config == dataclasses.replace(CONFIGS[kind], **fields)
-
-
-@pytest.mark.parametrize(
-    ("kind", "changes", "message"),
-    [
-        ("gpt2", {"scale_attn_weights": False}, "`scale_attn_weights` must be True"),
-        (
-            "gpt2",
-            {"scale_attn_by_inverse_layer_idx": True},
-            "`scale_attn_by_inverse_layer_idx` must be False",
-        ),
-        ("gpt2", {"add_cross_attention": True}, "`add_cross_attention` must be False"),
-        ("gpt2", {"pruned_heads": {"0": [1]}}, "`pruned_heads` must be {}"),
-        ("gpt2", {"activation_function": "mish"}, "`activation_function` must be one"),
-        ("gpt2", {"activation_function": ["gelu"]}, "`activation_function` must be"),
-        ("gpt1", {"afn": "gelu_new"}, "`afn` must be one of.*'gelu_new'"),
-        ("gpt2", {"n_head": 3}, "`num_heads` must divide `hidden_dim`.*num_heads=3"),
-        ("gpt2", {"n_layer": "2"}, "`n_layer` of .*must be an integer"),
-        ("gpt2", {"n_inner": 1.5}, "`n_inner` of .*must be an integer"),
-        ("gpt2", {"n_layer": 10**8}, "`n_layer` of .* an integer from 1 to 1000"),
-        ("gpt2", {"n_positions": 2 * 10**9}, "describes a model with more than"),
-        ("gpt2", {"n_layer": 3}, "missing: 'transformer.h.2.ln_1.weight'"),
-        ("gpt2", {"n_layer": 1}, r"unused: 'transformer.h.1.attn.c_attn.bias' \(24,\)"),
-        ("gpt2", {"n_positions": 8}, r"'position_embedding/embeddings' must be \(8, 8"),
-        ("gpt2", {"vocab_size": 300}, r"'token_embedding/embeddings' must be \(300"),
-        ("gpt2", {"n_inner": None}, r"'block_0/intermediate/kernel' must be \(8, 32\)"),
-        ("gpt1", {"n_embd": 16}, r"'block_0/attention/query/kernel' must be \(16, 16"),
-    ],
-)
-def test_what_gpt_cannot_compute_is_refused(kind, changes, message, tmp_path):
-    directory = copy(kind, tmp_path)
     change_json(directory / "config.json", **changes)
-    with pytest.raises(ValueError, match=message) as raised:
-        read(directory)
-    assert "config" in str(raised.value)
+    assert read(directory).config == dataclasses.replace(CONFIGS[kind], **fields)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +142,7 @@ def test_what_gpt_cannot_compute_is_refused(kind, changes, message, tmp_path):
 )
 def test_other_heads_are_refused(name, tmp_path):
     directory = copy("gpt2", tmp_path)
-    arrays = {**stored("gpt2"), name: np.ones((2, 8), "float32")}
-    save_checkpoint(directory / "model.safetensors", arrays)
+    change_arrays(directory, lambda arrays: {**arrays, name: np.ones((2, 8), "f")})
     with pytest.raises(ValueError, match=f"Received: {name} of the head of.*train a"):
         read(directory)
 
@@ -213,8 +155,6 @@ def test_other_heads_are_refused(name, tmp_path):
             "missing: 'transformer.h.1.attn.c_attn.bias' or 'h.1.attn.c_attn.bias', "
             "for 'block_1/attention/key/bias'",
         ),
-        ({"transformer.ln_f.weight": None}, "missing: 'transformer.ln_f.weight'"),
-        ({"transformer.h.0.other": np.ones(2)}, "unused: 'transformer.h.0.other'"),
         (
             {"transformer.h.0.attn.c_attn.weight": np.ones((8, 25), "float32")},
             r"'transformer.h.0.attn.c_attn.weight' is \(8, 25\), which 'first_third'",
@@ -272,13 +212,11 @@ def test_computes_the_logits_of_the_tiny_gpt2_of_onnx(shared, tmp_path):
             arrays.setdefault(f"{name}.bias", np.zeros(size, "float32"))
     arrays["transformer.ln_f.weight"] = np.ones(32, "float32")
     arrays["transformer.ln_f.bias"] = np.zeros(32, "float32")
-    values = {"model_type": "gpt2", "vocab_size": 1000, "n_positions": 512}
-    values |= {"n_embd": 32, "n_layer": 5, "n_head": 4}
-    (tmp_path / "config.json").write_text(json.dumps(values))
+    sizes = {"vocab_size": 1000, "n_positions": 512, "n_embd": 32, "n_layer": 5}
+    write_json(tmp_path / "config.json", model_type="gpt2", n_head=4, **sizes)
     save_checkpoint(tmp_path / "model.safetensors", arrays)
     expected = np.load(directory / "tiny_gpt2_logits.npz")
     ids = expected["input_ids"]
-    found = compute(
-        read(tmp_path), {"token_ids": ids, "padding_mask": np.ones_like(ids)}
-    )
+    inputs = {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+    found = compute(read(tmp_path), inputs)
     np.testing.assert_allclose(found["logits"], expected["logits"], 0, 1e-6)

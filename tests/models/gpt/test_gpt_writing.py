@@ -1,23 +1,20 @@
 """Directories of GPTs that transformers and keras-nlp load, with equal outputs."""
 
 import dataclasses
-import importlib.util
 import json
-import subprocess
-import sys
 
 import h5py
 import numpy as np
 import pytest
-from gpt_golden import (
+from foreign_files import (
     ATOL,
-    GOLDEN,
-    KINDS,
-    MAKER,
-    OUTPUTS,
+    assert_equal,
     change_json,
-    compute,
+    draw_weights,
+    run_transformers,
+    write_json,
 )
+from gpt_golden import CONVERTED, GOLDEN, KINDS, MAKER, OUTPUTS, compute
 
 import zoo
 from zoo.checkpoint import Converted
@@ -35,21 +32,10 @@ WRITERS = {"hugging_face": write_hugging_face, "keras_nlp": write_keras_nlp}
 
 def make(kind="gpt2", **fields):
     """The golden configuration and tokenizer with other fields, and random arrays."""
-    golden = read(GOLDEN / kind)
+    golden = CONVERTED[kind]
     config = dataclasses.replace(golden.config, **fields)
-    generator = np.random.default_rng(32)
-    weights = {
-        name: generator.normal(float("gamma" in name), 0.3, shape).astype("float32")
-        for name, shape in GPT.weight_shapes(config).items()
-    }
-    return Converted("", config, weights, tokenizer=golden.tokenizer)
-
-
-def assert_equal(arrays, others):
-    """Compares two dicts of arrays exactly."""
-    assert {*arrays} == {*others}
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(array, others[name], err_msg=name)
+    weights = draw_weights(GPT.weight_shapes(config), 32)
+    return Converted("", config, weights, tokenizer={**golden.tokenizer})
 
 
 # transformers -------------------------------------------------------------------------
@@ -65,17 +51,13 @@ CASES = {
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Directory of directories that we wrote and transformers ran."""
-    if not all(map(importlib.util.find_spec, ("torch", "transformers"))):
-        pytest.skip("could not find transformers and torch: install extra `parity`")
     directory = tmp_path_factory.mktemp("hugging_face")
     for case, (kind, fields) in CASES.items():
         write_hugging_face(directory / case, make(kind, **fields))
         names = ("token_ids", "padding_mask", "text")
         inputs = {name: OUTPUTS[kind][name] for name in names}
         np.savez(directory / case / "inputs.npz", **inputs)
-    paths = [directory / case for case in CASES]
-    made = subprocess.run([sys.executable, MAKER, *paths], capture_output=True)
-    assert made.returncode == 0, made.stderr
+    run_transformers(MAKER, *(directory / case for case in CASES))
     return directory
 
 
@@ -142,7 +124,7 @@ def test_presets_of_keras_nlp_are_read(keras_nlp, tmp_path):
     for variable in backbone.weights:
         mean = 1.0 if variable.name == "gamma" else 0.0
         variable.assign(generator.normal(mean, 0.3, variable.shape))
-    contents = read(GOLDEN / "gpt2").tokenizer
+    contents = CONVERTED["gpt2"].tokenizer
     ids = {token: i for i, token in enumerate(contents["vocabulary"])}
     tokenizer = keras_nlp.models.GPT2Tokenizer(ids, list(contents["merges"]))
     preprocessor = keras_nlp.models.GPT2CausalLMPreprocessor(tokenizer, 9)
@@ -168,11 +150,6 @@ def test_presets_of_keras_nlp_are_read(keras_nlp, tmp_path):
     assert_equal(converted.weights, read(tmp_path / "preset").weights)
     change_json(old / "config.json", class_name="OPTBackbone")
     assert recognise(old) is None
-    with pytest.raises(ValueError, match="`class_name` must be 'GPT2Backbone'.*'OPTB"):
-        read(old, layout="keras_nlp")
-    change_json(old / "config.json", class_name="GPT2Backbone", config={"dropout": 0})
-    with pytest.raises(ValueError, match="must have the values vocabulary_size, hidd"):
-        read(old)
 
 
 # What cannot be written ---------------------------------------------------------------
@@ -262,8 +239,8 @@ def test_older_directories_have_the_options_in_their_config(tmp_path):
     assert read(tmp_path / "a").options == {"generation": {"num_beams": 3}}
     others = {"early_stopping": True, "force_words_ids": [[1]], "constraints": [1]}
     for name, value in {**others, "min_length": 2, "eos_token_id": [3, 256]}.items():
-        values = {"num_beams": 3, name: value}
-        (tmp_path / "a" / "generation_config.json").write_text(json.dumps(values))
+        path = tmp_path / "a" / "generation_config.json"
+        write_json(path, **{"num_beams": 3, name: value})
         with pytest.warns(UserWarning, match=f"not have the options {name} of"):
             assert read(tmp_path / "a").options == {"generation": {"num_beams": 3}}
 
@@ -274,8 +251,7 @@ def test_keras_nlp_starts_texts_with_a_token_by_default(tmp_path):
     write_keras_nlp(tmp_path / "a", contents)
     path = tmp_path / "a" / "preprocessor.json"
     assert read(tmp_path / "a").tokenizer["start_token"] is False
-    values = json.loads(path.read_text())
-    path.write_text(json.dumps({**values, "class_name": "GPT2Preprocessor"}))
+    change_json(path, class_name="GPT2Preprocessor")
     assert read(tmp_path / "a").tokenizer["start_token"] is True
     path.unlink()
     assert read(tmp_path / "a").tokenizer["start_token"] is True

@@ -23,7 +23,6 @@ LONG = " ".join(["boring"] * 40)  # 42 pieces, where 32 fit
 
 @functools.cache
 def pieces():
-    """The tokenizer of the tiny BERT."""
     return WordPieceTokenizer(tiny.VOCABULARY)
 
 
@@ -38,6 +37,12 @@ def make(elmo=False, **options):
     sizes = {**SIZES, "max_sequence_length": None}  # one window
     options = {**sizes, "scheme": "IOB2", "dropout": 0.0, **options}
     return zoo.make_tagger(WORDS, TAGS, models, seed=1, **options)
+
+
+def inputs_of(model, texts):
+    x = model.preprocessor((texts,))
+    x.pop("word_positions")
+    return x
 
 
 @pytest.mark.parametrize("text", ["the goodly film", "", "\u0301 goodly\u00a0!", "x"])
@@ -72,14 +77,10 @@ def test_rows_are_what_each_is_alone():
 @pytest.mark.parametrize("layers", ["top", 1, (-1, 0)])
 def test_vectors_are_those_of_first_pieces(layers):
     model = make(lm_layers=layers, **ALONE)
-    assert {*model.backbone.input} == {
-        "padding_mask",
-        "lm_0_token_ids",
-        "lm_0_word_positions",
-    }
+    names = {"padding_mask", "lm_0_token_ids", "lm_0_word_positions"}
+    assert {*model.backbone.input} == names
     texts = ["the goodly film", LONG, ""]
-    x = model.preprocessor((texts,))
-    x.pop("word_positions")
+    x = inputs_of(model, texts)
     found = model.backbone(x)["sequence_output"].numpy()
     bert = model.backbone.parts["lm_0"].with_outputs("layer_outputs")
     for row, text in enumerate(texts):
@@ -123,8 +124,7 @@ def test_it_is_frozen_by_default():
     model = make(lm_layers="mix")
     part = model.backbone.parts["lm_0"]
     assert not part.trainable_weights
-    x = model.preprocessor((TEXTS[:3],))
-    x.pop("word_positions")
+    x = inputs_of(model, TEXTS[:3])
     both = [model.backbone(x, training=t)["sequence_output"] for t in (True, False)]
     np.testing.assert_allclose(*both, atol=1e-6)  # its dropout is off
     model = make(lm_layers="mix", lm_dropout=0.5)  # this one is not its own
@@ -150,8 +150,7 @@ def test_some_layers_are_mixed(tmp_path):
     model = make(lm_layers=(-1, 0), lm_mix=True, **ALONE)
     mix = model.backbone.named_layers["lm_0_mix_0"]
     mix.scalars.assign([1.0, -0.5])
-    x = model.preprocessor((["the goodly film"],))
-    x.pop("word_positions")
+    x = inputs_of(model, ["the goodly film"])
     found = model.backbone(x)["sequence_output"]
     shares = np.exp([1.0, -0.5]) / np.exp([1.0, -0.5]).sum()
     last, first = (

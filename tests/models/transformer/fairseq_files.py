@@ -15,14 +15,7 @@ FILES = {**dict.fromkeys(NAMES, "model.pt"), "oldest": "checkpoint_best.pt"}
 
 
 def write_fairseq(path, arrays=None, entries=None, **options):
-    """Changes a checkpoint.
-
-    Args:
-        path: pathlib.Path of the checkpoint.
-        arrays: dict, all arrays of the new file; by default those of the old one.
-        entries: dict, what the file holds beside these.
-        **options: those of the model that change.
-    """
+    """Changes all arrays, the other entries and some options of a checkpoint."""
     stored, others = open_training_checkpoint(path, "model")
     found = {**read_options(others, path), **options}
     tensors, storages = {}, {}

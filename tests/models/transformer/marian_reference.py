@@ -4,7 +4,10 @@ It follows `src/models/transformer.h` of marian-nmt/marian-dev. No program of Ma
 available to compare it with.
 """
 
+import functools
+
 import numpy as np
+from foreign_files import draw_weights
 
 SIZE, WIDTH, HEADS, INNER, ENCODER, DECODER = 13, 8, 2, 10, 2, 1
 OPTIONS = {
@@ -78,13 +81,9 @@ def shapes(options):
         yield f"{name}_ln_bias{suffix}", (1, WIDTH)
 
 
-def draw(options, seed=3):
+def draw(options):
     """Random arrays: N(0, 0.3), gains of norms N(1, 0.3)."""
-    generator = np.random.default_rng(seed)
-    return {
-        name: generator.normal(float("ln_scale" in name), 0.3, shape).astype("float32")
-        for name, shape in shapes(options)
-    }
+    return draw_weights(dict(shapes(options)), 3)
 
 
 def positions(length):
@@ -111,7 +110,6 @@ class Reference:
         self.options = options
 
     def norm(self, x, name):
-        """The layer norm, whose epsilon is 1e-6."""
         mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
         scale, bias = (
             self.arrays[name.replace("*", part)][0] for part in ("scale", "bias")
@@ -119,7 +117,6 @@ class Reference:
         return (x - mean) / np.sqrt(variance + 1e-6) * scale + bias
 
     def layer(self, name, x, compute):
-        """A sub-layer with its operations before and after it."""
         y = x
         if self.options["transformer-preprocess"] == "n":
             y = self.norm(y, f"{name}_ln_*_pre")
@@ -145,59 +142,52 @@ class Reference:
         return project(np.concatenate(heads, axis=-1), "o")
 
     def network(self, name, x):
-        """The feed-forward network."""
         x = x @ self.arrays[f"{name}_W1"] + self.arrays[f"{name}_b1"]
         relu = self.options["transformer-ffn-activation"] == "relu"
         x = np.maximum(x, 0) if relu else x / (1 + np.exp(-x))
         return x @ self.arrays[f"{name}_W2"] + self.arrays[f"{name}_b2"]
 
     def begin(self, side, x):
-        """Embeddings with positions."""
         x = np.sqrt(WIDTH) * x + positions(len(x))
         if "n" in self.options["transformer-postprocess-emb"]:
             x = self.norm(x, f"{side}_emb_ln_*_pre")
         return x
 
+    def block(self, name, x, mask, memory=None):
+        """A layer; that of a decoder attends to a memory, too."""
+
+        def attend(y):
+            return self.attention(f"{name}_self", y, y, mask)
+
+        def read(y):
+            whole = np.ones((len(y), len(memory)))
+            return self.attention(f"{name}_context", y, memory, whole)
+
+        x = self.layer(f"{name}_self_Wo", x, attend)
+        if memory is not None:
+            x = self.layer(f"{name}_context_Wo", x, read)
+        network = functools.partial(self.network, f"{name}_ffn")
+        return self.layer(f"{name}_ffn_ffn", x, network)
+
     def end(self, side, x):
-        """What stands after the last layer."""
         if self.options["transformer-postprocess-top"] == "n":
             x = self.norm(x, f"{side}_top_ln_*")
         return x
 
     def table(self, side):
-        """The embeddings of a side."""
         return self.arrays.get("Wemb", self.arrays.get(f"{side}_Wemb"))
 
     def logits(self, source, target):
         """Logits (T + 1, V) after the start and after each token of the target."""
         x = self.begin("encoder", self.table("encoder")[source])
-        everything = np.ones((len(x), len(x)))
         for i in range(1, ENCODER + 1):
-            name = f"encoder_l{i}_self"
-            x = self.layer(
-                f"{name}_Wo",
-                x,
-                lambda y, name=name: self.attention(name, y, y, everything),
-            )
-            name = f"encoder_l{i}_ffn"
-            x = self.layer(f"{name}_ffn", x, lambda y, name=name: self.network(name, y))
+            x = self.block(f"encoder_l{i}", x, np.ones((len(x), len(x))))
         memory = self.end("encoder", x)
         # The decoder starts with a vector of zeros.
         y = np.concatenate([np.zeros((1, WIDTH)), self.table("decoder")[target]])
         y = self.begin("decoder", y)
-        before, whole = np.tri(len(y)), np.ones((len(y), len(memory)))
         for i in range(1, DECODER + 1):
-            for part, mask in (("self", before), ("context", whole)):
-                name = f"decoder_l{i}_{part}"
-                y = self.layer(
-                    f"{name}_Wo",
-                    y,
-                    lambda z, name=name, part=part, mask=mask: self.attention(
-                        name, z, z if part == "self" else memory, mask
-                    ),
-                )
-            name = f"decoder_l{i}_ffn"
-            y = self.layer(f"{name}_ffn", y, lambda z, name=name: self.network(name, z))
+            y = self.block(f"decoder_l{i}", y, np.tri(len(y)), memory)
         y = self.end("decoder", y)
         kernel = self.arrays.get("decoder_ff_logit_out_W", self.table("decoder").T)
         return y @ kernel + self.arrays["decoder_ff_logit_out_b"]

@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 import pytest
+from foreign_files import assert_equal, change_json, draw_weights, write_json
 from transformer_golden import build
 
 import zoo
@@ -35,12 +36,7 @@ CONFIG = TransformerConfig(
 
 
 def draw(config=CONFIG):
-    """Weights by our paths."""
-    generator = np.random.default_rng(24)
-    return {
-        path: generator.normal("gamma" in path, 0.3, shape).astype("float32")
-        for path, shape in shapes(config).items()
-    }
+    return draw_weights(shapes(config), 24)
 
 
 def fused(drawn, config=CONFIG):
@@ -54,10 +50,8 @@ def fused(drawn, config=CONFIG):
                 for leaf in ("weight", "bias"):
                     names = [f"{begin}/{part}/{leaf}" for part in parts]
                     if names[0] in arrays:
-                        pieces = [arrays.pop(n) for n in names]
-                        arrays[f"{side}/layer_{i}/{name}/{leaf}"] = np.concatenate(
-                            pieces
-                        )
+                        joined = np.concatenate([arrays.pop(n) for n in names])
+                        arrays[f"{side}/layer_{i}/{name}/{leaf}"] = joined
     return arrays
 
 
@@ -72,14 +66,8 @@ def write(
 ):
     """Writes a directory.
 
-    Args:
-        directory: pathlib.Path.
-        arrays: dict; by default the drawn weights.
-        version: int, of the file.
-        options: dict of further arrays; None leaves one out.
-        lists: vocabularies of both sides.
-        name: str, of the model.
-        names: pairs of another name of an array, and its own.
+    `arrays` are the drawn weights by default, `options` further arrays, of which None
+    leaves one out, and `names` pairs of another name of an array and its own.
     """
     arrays = {**(fused(draw()) if arrays is None else arrays)}
     arrays |= {"encoder/num_heads": np.int8(2), "decoder/num_heads": np.int8(2)}
@@ -122,10 +110,7 @@ def write(
 def test_files_become_our_weights(tmp_path, version):
     found = weights.read(write(tmp_path, version=version))
     assert found.layout == "ctranslate2" and found.config == CONFIG
-    drawn = draw()
-    assert {*found.weights} == {*drawn}
-    for path, array in drawn.items():
-        np.testing.assert_array_equal(found.weights[path], array, path)
+    assert_equal(found.weights, draw())
 
 
 NO_HEADS = dict.fromkeys(("encoder/num_heads", "decoder/num_heads"))
@@ -164,9 +149,8 @@ def test_files_of_current_converters(tmp_path):
     assert "decoder/layernorm_embedding/beta" in arrays
     options = {f"decoder/{name}": np.int8(0) for name in FLAGS}
     found = weights.read(write(tmp_path, arrays, 6, options))
-    assert found.config == config and {*found.weights} == {*drawn}
-    for path, array in drawn.items():
-        np.testing.assert_array_equal(found.weights[path], array, path)
+    assert found.config == config
+    assert_equal(found.weights, drawn)
     more = {"encoder/embeddings_1/weight": np.zeros((2, 8), "float32")}
     for name, value, message in (
         ("decoder/alibi", np.int8(1), "must be 0. Received: .* decoder/alibi in"),
@@ -193,33 +177,28 @@ def test_a_directory_becomes_a_translator(tmp_path):
     texts = model.translate(["a b", "b"], max_new_tokens=5)
     assert model.translate(["", "a b"], max_new_tokens=5) == ["", texts[0]]
     assert len(model.translate(["a b"], max_new_tokens=1)) == 1
-    model.save_to_preset(tmp_path / "zoo")
-    again = zoo.from_preset(tmp_path / "zoo")
-    assert again.translate(["a b", "b"], max_new_tokens=5) == texts
-    assert again.tokenizer.get_config() == tokenizer.get_config()
 
 
 def test_config_says_which_special_tokens_there_are(tmp_path):
     source = ["</s>", "<unk>", "a", "<pad>", "b", "c", "d"]
     target = ["</s>", "<unk>", "x", "<pad>", "y", "z", "w", "v"]
     write(tmp_path, lists=(source, target))
-    values = {
-        "bos_token": "a",
-        "eos_token": "</s>",
-        "unk_token": "<unk>",
-        "decoder_start_token": "<pad>",
-        "add_source_eos": True,
-        "add_source_bos": False,
-        "layer_norm_epsilon": 1e-6,
-    }
-    (tmp_path / "config.json").write_text(json.dumps(values))
+    write_json(
+        tmp_path / "config.json",
+        bos_token="a",
+        eos_token="</s>",
+        unk_token="<unk>",
+        decoder_start_token="<pad>",
+        add_source_eos=True,
+        add_source_bos=False,
+        layer_norm_epsilon=1e-6,
+    )
     found = weights.read(tmp_path)
     assert found.config.pad_id == 3 and found.config.layer_norm_epsilon == 1e-6
     tokenizer = zoo.from_preset(tmp_path).tokenizer
     assert (tokenizer.pad_id, tokenizer.start_id, tokenizer.end_id) == (3, 3, 0)
     assert tokenizer.framing == ((), (0,), (0,))
-    values |= {"add_source_bos": True}
-    (tmp_path / "config.json").write_text(json.dumps(values))
+    change_json(tmp_path / "config.json", add_source_bos=True)
     with pytest.raises(ValueError, match="`decoder_start_token` must be `bos_token`"):
         weights.read(tmp_path)
 

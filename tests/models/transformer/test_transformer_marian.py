@@ -1,22 +1,16 @@
 """Translators of Hugging Face's Marian, judged by what transformers computes."""
 
-import dataclasses
-import functools
-
 import numpy as np
 import pytest
 import tensorflow as tf
-from places import GOLDENS
+from foreign_files import ATOL
+from transformer_golden import MARIAN, converted, translator
 
 import zoo
-from zoo.checkpoint import assign, open_checkpoint
-from zoo.models.transformer import Transformer, TransformerConfig
-from zoo.models.transformer.weights import read, recognise
+from zoo.models.transformer import TransformerConfig
 
-GOLDEN = GOLDENS / "marian"
 NAMES = ("joint", "separate")
-OUTPUTS = {name: dict(np.load(GOLDEN / name / "outputs.npz")) for name in NAMES}
-ATOL = 5e-6
+OUTPUTS = {name: dict(np.load(MARIAN / name / "outputs.npz")) for name in NAMES}
 # What `generate` was asked for, in our words.
 SEARCHES = {
     "greedy": {"num_beams": 1},
@@ -24,6 +18,7 @@ SEARCHES = {
     "beams": {"num_beams": 4, "length_penalty": 2.0},
     "several": {"num_beams": 5, "num_return": 3, "min_new_tokens": 4},
 }
+SEPARATE = (("separate", "default"), ("separate", "several"))
 CONFIGS = {
     "joint": TransformerConfig(
         vocabulary_size=48,
@@ -62,56 +57,9 @@ CONFIGS = {
 }
 
 
-@pytest.fixture(scope="module")
-def converted():
-    """Both goldens, converted."""
-    return {name: read(GOLDEN / name) for name in NAMES}
-
-
-@pytest.fixture(scope="module")
-def tasks():
-    """Both goldens as tasks."""
-    return {name: zoo.from_preset(GOLDEN / name) for name in NAMES}
-
-
-@functools.lru_cache(maxsize=1)
-def make_model(config):
-    """A model and its head."""
-    model = Transformer(config)
-    head = model.make_token_head()
-    head.build((None, None, config.hidden_dim))
-    return model, head
-
-
-def compute(config, weights, expected):
-    """Outputs of a model for the inputs of a golden, dict by the golden's names."""
-    model, head = make_model(config)
-    assign([*model.variables, *head.variables], weights)
-    inputs = {
-        "encoder_token_ids": expected["token_ids"],
-        "encoder_padding_mask": expected["padding_mask"],
-        "decoder_token_ids": expected["decoder_token_ids"],
-    }
-    found = model(inputs)
-    inside = expected["padding_mask"][..., None]
-    return {
-        "encoder_output": np.where(inside, found["encoder_sequence_output"], 0),
-        "decoder_output": np.asarray(found["decoder_sequence_output"]),
-        "logits": np.asarray(head(found["decoder_sequence_output"])),
-    }
-
-
-def worst(config, weights, expected):
-    """The largest difference of the outputs of a model from those of a golden."""
-    expected = {**expected}
-    inside = expected["padding_mask"][..., None]
-    expected["encoder_output"] = np.where(inside, expected["encoder_output"], 0)
-    found = compute(config, weights, expected)
-    return max(np.abs(found[name] - expected[name]).max() for name in found)
-
-
-def write(task, expected, **options):
+def write(name, **options):
     """Tokens and scores that a task writes for the inputs of a golden."""
+    task, expected = translator(f"marian {name}"), OUTPUTS[name]
     options = task.writer.generation_options(**options)
 
     @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)] * 2)
@@ -125,12 +73,12 @@ def write(task, expected, **options):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_configuration_is_translated_and_not_assumed(converted, name):
-    assert recognise(GOLDEN / name) == "hugging_face"
-    assert converted[name].config == CONFIGS[name]
+def test_the_configuration_is_translated_and_not_assumed(name):
+    found = converted(f"marian {name}")
+    assert found.layout == "hugging_face" and found.config == CONFIGS[name]
     expected = {"joint": (3, 1.0, [47], 23), "separate": (2, 0.7, [22, 1], 17)}[name]
     beams, alpha, suppressed, longest = expected
-    assert converted[name].options["generation"] == {
+    assert found.options["generation"] == {
         "num_beams": beams,
         "length_penalty": alpha,
         "suppressed": suppressed,
@@ -140,90 +88,14 @@ def test_the_configuration_is_translated_and_not_assumed(converted, name):
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_computes_what_transformers_computes(converted, name):
-    found = converted[name]
-    assert worst(found.config, found.weights, OUTPUTS[name]) < ATOL
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_loads_what_is_stored(converted, name):
-    stored = open_checkpoint(GOLDEN / name / "model.safetensors")
-    for path, other in (
-        # A key's bias cancels in the softmax: no output tells where it went.
-        ("encoder_block_1/attention/key/bias", "encoder.layers.1.self_attn.k_proj"),
-        ("decoder_block_0/attention/key/bias", "decoder.layers.0.self_attn.k_proj"),
-        (
-            "decoder_block_0/cross_attention/key/bias",
-            "decoder.layers.0.encoder_attn.k_proj",
-        ),
-    ):
-        array = converted[name].weights[path]
-        np.testing.assert_array_equal(array, stored[f"model.{other}.bias"])
-    total = sum(stored[key].size for key in stored)
-    assert total == sum(array.size for array in converted[name].weights.values())
-
-
-FAULTS = {
-    "joint": {
-        "activation": "relu",
-        "num_heads": 2,
-        "positions": "tensor2tensor",
-        "first_position": 1,
-        "scale_embeddings": False,
-        "zero_padding": True,
-        "layer_norm_epsilon": 1e-3,
-    },
-    "separate": {
-        "activation": "gelu",
-        "positions": "paper",
-        "scale_embeddings": True,
-        "layer_norm_epsilon": 1e-6,
-    },
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "field"), [(name, field) for name in NAMES for field in FAULTS[name]]
-)
-def test_the_golden_catches_a_wrong_field(converted, name, field):
-    found = converted[name]
-    config = dataclasses.replace(found.config, **{field: FAULTS[name][field]})
-    assert worst(config, found.weights, OUTPUTS[name]) > 2 * ATOL
-
-
-@pytest.mark.slow
-def test_the_golden_catches_a_missing_transpose_and_a_missing_bias(converted):
-    found = converted["joint"]
-    square = [
-        k for k, v in found.weights.items() if v.ndim == 2 and len({*v.shape}) < 2
-    ]
-    assert len(square) == 24
-    for path in square:
-        weights = {**found.weights, path: found.weights[path].T}
-        assert worst(found.config, weights, OUTPUTS["joint"]) > 20 * ATOL, path
-    bias = {"token_logits/output_bias": np.zeros(48, "float32")}
-    assert worst(found.config, found.weights | bias, OUTPUTS["joint"]) > 20 * ATOL
-
-
 @pytest.mark.shown("joint-greedy")
 @pytest.mark.parametrize(
     ("name", "search"),
-    [
-        ("joint", "greedy"),
-        ("joint", "several"),
-        *(
-            pytest.param("joint", search, marks=pytest.mark.slow)
-            for search in ("default", "beams")
-        ),
-        ("separate", "default"),
-        ("separate", "several"),
-    ],
+    [*(("joint", search) for search in SEARCHES), *SEPARATE],
 )
-def test_writes_what_transformers_writes(tasks, name, search):
+def test_writes_what_transformers_writes(name, search):
     expected = OUTPUTS[name]
-    tokens, scores = write(tasks[name], expected, **SEARCHES[search])
+    tokens, scores = write(name, **SEARCHES[search])
     np.testing.assert_array_equal(tokens, expected[f"{search}_tokens"])
     if search != "greedy":
         np.testing.assert_allclose(scores, expected[f"{search}_scores"], 0, ATOL)
@@ -239,16 +111,16 @@ def test_writes_what_transformers_writes(tasks, name, search):
         ("separate", {"renormalize": True}),
     ],
 )
-def test_the_golden_catches_a_wrong_search(tasks, name, fault):
+def test_the_golden_catches_a_wrong_search(name, fault):
     expected = OUTPUTS[name]
-    tokens, scores = write(tasks[name], expected, **fault)
+    tokens, scores = write(name, **fault)
     same = np.array_equal(tokens, expected["default_tokens"])
     assert not same or np.abs(scores - expected["default_scores"]).max() > 20 * ATOL
 
 
 @pytest.mark.slow
-def test_a_directory_is_a_translator_with_its_defaults(tasks):
-    task = tasks["joint"]
+def test_a_directory_is_a_translator_with_its_defaults():
+    task = translator("marian joint")
     assert isinstance(task, zoo.Translator)
     texts = ["the cat sat on the mat .", "", ">>de<< the dog ran ."]
     written, scores = task.translate(texts, return_scores=True)

@@ -7,15 +7,15 @@ import re
 import marian_reference
 import numpy as np
 import pytest
+from foreign_files import assert_equal, draw_weights, write_json
 from marian_reference import OPTIONS, SIZE, Reference, draw, write_yaml
-from places import GOLDENS
+from transformer_golden import MARIAN, build
 
 import zoo
-from zoo.checkpoint import assign, save_checkpoint
-from zoo.models.transformer import Transformer
+from zoo.checkpoint import save_checkpoint
 from zoo.models.transformer.weights import read, recognise
 
-GOLDEN = GOLDENS / "marian" / "joint"
+GOLDEN = MARIAN / "joint"
 KINDS = {
     "shared, swish": {},
     "separate, relu, norms first": {
@@ -53,10 +53,7 @@ def test_computes_what_marian_computes(tmp_path, kind):
     assert recognise(tmp_path / "model") == "marian"
     found = read(tmp_path / "model")
     assert found.config.pad_id == SIZE and found.config.vocabulary_size == SIZE + 1
-    model = Transformer(found.config)
-    head = model.make_token_head()
-    head.build((None, None, found.config.hidden_dim))
-    assign([*model.variables, *head.variables], found.weights)
+    model, head = build(found)
     source, target = np.array([3, 5, 1, 9, 0]), np.array([7, 2, 2, 11])
     expected = Reference(arrays, options).logits(source, target)
     # Padding of the source changes nothing.
@@ -100,31 +97,28 @@ def test_differs_from_transformers_conversion_only_as_expected(tmp_path):
             array = array[0] if len(array) == 1 else array.T
         theirs[their_name(name)] = array
     directory = tmp_path / "hugging_face"
-    directory.mkdir()
-    save_checkpoint(directory / "model.safetensors", theirs)
     sides = {
         f"{side}_{name}": value
         for side in ("encoder", "decoder")
         for name, value in (("attention_heads", 2), ("ffn_dim", 10))
     }
-    values = {
-        "model_type": "marian",
-        "vocab_size": SIZE + 1,
-        "d_model": marian_reference.WIDTH,
-        "encoder_layers": marian_reference.ENCODER,
-        "decoder_layers": marian_reference.DECODER,
+    write_json(
+        directory / "config.json",
+        model_type="marian",
+        vocab_size=SIZE + 1,
+        d_model=marian_reference.WIDTH,
+        encoder_layers=marian_reference.ENCODER,
+        decoder_layers=marian_reference.DECODER,
         **sides,
-        "activation_function": "swish",
-        "scale_embedding": True,
-        "max_position_embeddings": 512,
-        "pad_token_id": SIZE,
-        "decoder_start_token_id": SIZE,
-    }
-    (directory / "config.json").write_text(json.dumps(values))
+        activation_function="swish",
+        scale_embedding=True,
+        max_position_embeddings=512,
+        pad_token_id=SIZE,
+        decoder_start_token_id=SIZE,
+    )
+    save_checkpoint(directory / "model.safetensors", theirs)
     ours, converted = read(tmp_path / "marian"), read(directory)
-    assert {*ours.weights} == {*converted.weights}
-    for path, array in ours.weights.items():
-        np.testing.assert_array_equal(array, converted.weights[path])
+    assert_equal(ours.weights, converted.weights)
     configs = [dataclasses.asdict(found.config) for found in (ours, converted)]
     different = {k for k, v in configs[0].items() if configs[1][k] != v}
     assert different == {"positions", "layer_norm_epsilon"}
@@ -136,12 +130,7 @@ def test_a_directory_of_opus_is_a_translator(tmp_path):
     size = len(vocabulary)
     options = {**OPTIONS, "dim-vocabs": [size, size]}
     shapes = {"Wemb": (size, 8), "decoder_ff_logit_out_b": (1, size)}
-    generator = np.random.default_rng(1)
-    arrays = draw(options) | {
-        name: generator.normal(0, 0.3, shape).astype("float32")
-        for name, shape in shapes.items()
-    }
-    save(tmp_path, options, arrays)
+    save(tmp_path, options, draw(options) | draw_weights(shapes, 1))
     for name in ("source.spm", "target.spm"):
         (tmp_path / name).write_bytes((GOLDEN / name).read_bytes())
     lines = [f"{json.dumps(k, ensure_ascii=False)}: {v}" for k, v in vocabulary.items()]
@@ -188,9 +177,8 @@ def test_damaged_files_raise_errors(tmp_path):
     save(tmp_path, text="type: transformer\n  inner: {a: 1}\n")
     with pytest.raises(ValueError, match="line 2, '  inner: {a: 1}'"):
         read(tmp_path)
-    save(
-        tmp_path, text=write_yaml({k: v for k, v in OPTIONS.items() if k != "dim-emb"})
-    )
+    text = write_yaml({k: v for k, v in OPTIONS.items() if k != "dim-emb"})
+    save(tmp_path, text=text)
     with pytest.raises(ValueError, match="must have the values dim-emb"):
         read(tmp_path)
     save(tmp_path)

@@ -1,80 +1,29 @@
-"""What a converted Transformer computes, and what its golden outputs can see."""
+"""What other programs computed with Transformers, and what we compute."""
 
+import collections
 import dataclasses
+import functools
 import json
+import pathlib
+import tempfile
 
-import keras
 import numpy as np
-import tensorflow as tf
+from fairseq_files import FAIRSEQ, NAMES
+from foreign_files import save_tensorflow, write_json
+from places import GOLDENS
 
+import zoo
 from zoo.checkpoint import assign
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Transformer, weights
 
-ATOL = 5e-6
-
-
-def save_tensorflow(prefix, arrays):
-    """Writes a name-based TensorFlow checkpoint."""
-    tf.raw_ops.SaveV2(
-        prefix=str(prefix),
-        tensor_names=list(arrays),
-        shape_and_slices=[""] * len(arrays),
-        tensors=list(arrays.values()),
-    )
-
-
-def build(converted, **changes):
-    """A model and its head, with the weights of a converted checkpoint.
-
-    Args:
-        converted: `Converted`.
-        **changes: fields of the config to change.
-    """
-    model = Transformer(dataclasses.replace(converted.config, **changes))
-    head = model.make_token_head()
-    head.build((None, None, model.config.hidden_dim))
-    assign([*model.variables, *head.variables], converted.weights)
-    return model, head
-
-
-def compute(converted, source, target, start=0, mask=None, **changes):
-    """The output of the encoder (B, L, D), and the logits of a target (B, T, V)."""
-    model, head = build(converted, **changes)
-    first = np.full((len(target), 1), start, "int32")
-    inputs = {
-        "encoder_token_ids": np.asarray(source, "int32"),
-        "decoder_token_ids": np.concatenate([first, target[:, :-1]], axis=1),
-    }
-    if mask is None:
-        mask = np.not_equal(source, model.config.pad_id)
-    inputs["encoder_padding_mask"] = np.asarray(mask, "int32")
-    outputs = model(inputs)
-    logits = head(outputs["decoder_sequence_output"])
-    found = {
-        "encoder_sequence_output": outputs["encoder_sequence_output"],
-        "token_logits": logits,
-    }
-    return {name: keras.ops.convert_to_numpy(y) for name, y in found.items()}
-
-
-def check(found, expected, mask):
-    """Compares both outputs, that of the encoder where there are tokens."""
-    for name, at in (("encoder_sequence_output", mask), ("token_logits", ...)):
-        np.testing.assert_allclose(found[name][at], expected[name][at], 0, ATOL, name)
-
-
-def step_by_step(converted, source, target, start=0):
-    """The logits of `compute`, from one step for each token."""
-    model, head = build(converted)
-    count = target.shape[1]
-    source = {"encoder_token_ids": np.asarray(source, "int32")}
-    states = model.make_states(len(target), count, source)
-    read, logits = np.full(len(target), start, "int32"), []
-    for place in range(count):
-        outputs, states = model.step(read[:, None], states)
-        logits.append(head(outputs["decoder_sequence_output"]))
-        read = target[:, place]
-    return np.concatenate(logits, axis=1)
+FILES = ("transformer_model_garden", "transformer_opennmt", "tensor2tensor")
+GARDEN, OPENNMT, TENSOR2TENSOR = (
+    dict(np.load(GOLDENS / f"{name}.npz")) for name in FILES
+)
+MARIAN = GOLDENS / "marian"
+T2T_NAMES = ("pre_norm", "post_norm", "shared_input")
+OPENNMT_NAMES = ("pre_norm", "post_norm", "shared", "shared_input")
+SPACE = "transformer/body/target_space_embedding/kernel"  # of tensor2tensor
 
 
 def split_values(golden, name):
@@ -99,3 +48,159 @@ def save_objects(directory, arrays):
         slot: arrays[first],
     }
     save_tensorflow(directory / "ckpt-1", {**arrays, **others})
+
+
+def write_garden(directory, name="norm_first", prefix="model/", **options):
+    values = {**json.loads(str(GARDEN[f"{name}/options"])), **options}
+    write_json(directory / "transformer_config.json", **values)
+    arrays = split_values(GARDEN, name)
+    arrays = {prefix + key.removeprefix("model/"): v for key, v in arrays.items()}
+    save_objects(directory, arrays)
+    return directory
+
+
+def write_opennmt(directory, name="pre_norm", **options):
+    given = json.loads(str(OPENNMT[f"{name}/options"])).get("ffn_activation", ...)
+    values = {"num_heads": 2, "ffn_activation": given, **options}
+    write_json(directory / "transformer_config.json", **values)
+    save_objects(directory, split_values(OPENNMT, name))
+    return directory
+
+
+def write_tensor2tensor(directory, name="pre_norm", arrays=None, **options):
+    values = json.loads(str(TENSOR2TENSOR[f"{name}/hparams"]))
+    if name == "shared_input":
+        values["target_space_id"] = 31
+    values |= options
+    write_json(directory / "hparams.json", **values)
+    found = split_values(TENSOR2TENSOR, name)
+    arrays = {"global_step": np.int64(7), **(arrays or found)}
+    moved = np.zeros((32, 8), "float32")
+    moved[8] = 0.1
+    arrays |= {f"training/{SPACE}/Adam": moved, "losses_avg/x": np.float32(0)}
+    save_tensorflow(directory / "model.ckpt-7", arrays)
+    return directory
+
+
+@dataclasses.dataclass(frozen=True)
+class Golden:
+    """The files of a model, and what its program computed.
+
+    Args:
+        write: function of a path, which may write files there; returns a directory.
+        source, target: ids (B, L), (B, T); the first token of a target is the start.
+        outputs: arrays, as `OUTPUTS` names them.
+        inside: where the logits of a target are compared; by default everywhere.
+    """
+
+    write: collections.abc.Callable
+    source: np.ndarray
+    target: np.ndarray
+    outputs: tuple
+    inside: object = ...
+
+
+OUTPUTS = ("encoder_sequence_output", "token_logits", "decoder_sequence_output")
+
+
+def list_goldens():
+    for name in NAMES:
+        y = np.load(FAIRSEQ / name / "outputs.npz")
+        ids, outputs = (y["source"][:4], y["target"]), (y["encoder"], y["logits"])
+        yield f"fairseq {name}", Golden(lambda _, n=name: FAIRSEQ / n, *ids, outputs)
+    for name in ("joint", "separate"):
+        y = np.load(MARIAN / name / "outputs.npz")
+        ids = y["token_ids"], y["decoder_token_ids"]
+        outputs = y["encoder_output"], y["logits"], y["decoder_output"]
+        yield f"marian {name}", Golden(lambda _, n=name: MARIAN / n, *ids, outputs)
+    for program, y, write, names, part in (
+        ("tensor2tensor", TENSOR2TENSOR, write_tensor2tensor, T2T_NAMES, "/outputs"),
+        ("model_garden", GARDEN, write_garden, ("norm_first", "norm_after"), ""),
+        ("opennmt", OPENNMT, write_opennmt, OPENNMT_NAMES, ""),
+    ):
+        source, target, inside = y["inputs"], y["targets"], ...
+        if program == "opennmt":  # whose target has its start; padding has no meaning
+            inside = target != 0
+        else:
+            start = np.zeros_like(target[:, :1])
+            target = np.concatenate([start, target[:, :-1]], axis=1)
+        for name in names:
+            outputs = tuple(y[f"{name}{part}/{key}"] for key in OUTPUTS[:2])
+            make = functools.partial(write, name=name)
+            yield f"{program} {name}", Golden(make, source, target, outputs, inside)
+
+
+GOLDEN = dict(list_goldens())
+
+
+@functools.cache
+def converted(name):
+    with tempfile.TemporaryDirectory() as directory:
+        return weights.read(GOLDEN[name].write(pathlib.Path(directory, "model")))
+
+
+@functools.cache
+def translator(name):
+    """The task of a golden of files; no test may change it."""
+    return zoo.from_preset(GOLDEN[name].write(None))
+
+
+@functools.lru_cache(maxsize=1)
+def make_model(config):
+    model = Transformer(config)
+    head = model.make_token_head()
+    head.build((None, None, config.hidden_dim))
+    return model, head
+
+
+def build(converted, **changes):
+    """A model and its head with the weights of a `Converted`, fields of it changed."""
+    model, head = make_model(dataclasses.replace(converted.config, **changes))
+    assign([*model.variables, *head.variables], converted.weights)
+    return model, head
+
+
+def compute(model, head, source, target):
+    """The outputs of a model, as `OUTPUTS` names them."""
+    found = model(
+        {
+            "encoder_token_ids": source.astype("int32"),
+            "encoder_padding_mask": (source != model.config.pad_id).astype("int32"),
+            "decoder_token_ids": target.astype("int32"),
+        }
+    )
+    decoded = found["decoder_sequence_output"]
+    found = found["encoder_sequence_output"], head(decoded), decoded
+    return tuple(map(np.asarray, found))
+
+
+def difference(name, weights=None, **changes):
+    """The largest difference from the outputs of the program where there are tokens.
+
+    Args:
+        name: str, of a golden.
+        weights: dict of arrays that replace those of the golden.
+        **changes: fields of the config.
+    """
+    golden, source = GOLDEN[name], converted(name)
+    changed = {**source.weights, **(weights or {})}
+    model = build(dataclasses.replace(source, weights=changed), **changes)
+    found = compute(*model, golden.source, golden.target)
+    where = golden.source != source.config.pad_id, golden.inside, golden.inside
+    return max(
+        np.abs(y[place] - expected[place]).max()
+        for y, expected, place in zip(found, golden.outputs, where, strict=False)
+    )
+
+
+def step_by_step(name):
+    """The logits of a golden, from one step for each token."""
+    golden = GOLDEN[name]
+    model, head = build(converted(name))
+    source = {"encoder_token_ids": golden.source.astype("int32")}
+    states = model.make_states(len(golden.target), golden.target.shape[1], source)
+    logits = []
+    for token in golden.target.astype("int32").T:
+        outputs, states = model.step(token[:, None], states)
+        logits.append(head(outputs["decoder_sequence_output"]))
+    return np.concatenate(logits, axis=1)

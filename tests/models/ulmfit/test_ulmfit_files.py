@@ -6,19 +6,20 @@ import sys
 
 import numpy as np
 import pytest
+from foreign_files import ATOL
 from places import GOLDENS
-from ulmfit_golden import stored, write
+from ulmfit_golden import FILES, stored, write
 
 import zoo
 from zoo.checkpoint import open_state_dict, read_strings
 from zoo.models.ulmfit import ULMFiT, recognise
 from zoo.tasks import CausalLM, TextClassifier
 
-FILES, MAKER = GOLDENS / "fastai_files", GOLDENS / "make_fastai_files.py"
+MAKER = GOLDENS / "make_fastai_files.py"
 OUTPUTS = dict(np.load(FILES / "outputs.npz"))
 IDS = OUTPUTS["ids"]
 RNG = np.random.default_rng(1)
-CLOSE = {"atol": 5e-6, "rtol": 0}
+CLOSE = {"atol": ATOL, "rtol": 0}
 
 
 def renamed(arrays, *pairs):
@@ -152,9 +153,8 @@ def compute_head(vectors, arrays, biases):
         norm = f"1.layers.{number}.0"
         scale = arrays[f"{norm}.weight"] / np.sqrt(arrays[f"{norm}.running_var"] + 1e-5)
         vectors = (vectors - arrays[f"{norm}.running_mean"]) * scale
-        vectors = (vectors + arrays[f"{norm}.bias"]) @ arrays[
-            f"1.layers.{number}.2.weight"
-        ].T + bias
+        kernel = arrays[f"1.layers.{number}.2.weight"].T
+        vectors = (vectors + arrays[f"{norm}.bias"]) @ kernel + bias
         vectors = vectors if number else np.maximum(vectors, 0)
     return vectors
 
@@ -198,12 +198,9 @@ def test_layers_of_qrnns(place, tmp_path):
     kernels = [array for name, array in arrays.items() if name.endswith("_raw")]
     biases = [array for name, array in arrays.items() if name.endswith("bias")]
     for i in range(2):
-        np.testing.assert_array_equal(
-            weights[f"rnn_{i}/kernel"], kernels[i].T.astype("float32")
-        )
-        np.testing.assert_array_equal(
-            weights[f"rnn_{i}/bias"], biases[i].astype("float32")
-        )
+        for name, array in (("kernel", kernels[i].T), ("bias", biases[i])):
+            found = weights[f"rnn_{i}/{name}"]
+            np.testing.assert_array_equal(found, array.astype("float32"))
     with pytest.raises(ValueError, match="fastai 2 has no QRNN"):
         model.save_to_preset(tmp_path / "new", layout="fastai")
 
@@ -223,11 +220,10 @@ def test_backward_models_have_it_in_their_names(name, tmp_path):
 def test_written_files_have_the_arrays_and_the_order_of_fastai(name, tmp_path):
     model = zoo.from_preset(FILES, file=f"{name}.pth")
     model.save_to_preset(tmp_path / "new", layout="fastai")
-    assert {p.name for p in (tmp_path / "new").iterdir()} == {
-        f"{name}_fwd.pth",
-        f"{name}_fwd_itos.pkl",
-    }
-    theirs, new = stored(name), open_state_dict(tmp_path / "new" / f"{name}_fwd.pth")
+    path = tmp_path / "new" / f"{name}_fwd.pth"
+    names = {path.name, f"{name}_fwd_itos.pkl"}
+    assert {p.name for p in path.parent.iterdir()} == names
+    theirs, new = stored(name), open_state_dict(path)
     assert [*new] == [*theirs]
     for key in theirs:
         assert new[key].shape == theirs[key].shape
@@ -239,12 +235,9 @@ def test_written_files_have_the_arrays_and_the_order_of_fastai(name, tmp_path):
     assert type(again) is type(model)
     for first, second in zip(model.get_weights(), again.get_weights(), strict=True):
         np.testing.assert_array_equal(first, second)
-    size = (tmp_path / "new" / f"{name}_fwd.pth").stat().st_size
     model.save_to_preset(tmp_path / "other", layout="fastai")
-    assert (tmp_path / "other" / f"{name}_fwd.pth").read_bytes() == (
-        tmp_path / "new" / f"{name}_fwd.pth"
-    ).read_bytes()
-    assert size < (FILES / f"{name}.pth").stat().st_size
+    assert (tmp_path / "other" / path.name).read_bytes() == path.read_bytes()
+    assert path.stat().st_size < (FILES / f"{name}.pth").stat().st_size
 
 
 def test_fastai_loads_what_is_written(tmp_path):
