@@ -169,15 +169,18 @@ def read_columns(task, x, training=False):
         ValueError: if the names or the number of columns are not those of the task, or
             arrays of token ids lack the inputs of the model.
     """
-    x = refuse_input(plain_columns(named_columns(x)))
+    x = plain_columns(named_columns(x))
+    text = holds_text(x)
+    refuse_input(x, text)
     if isinstance(x, tf.data.Dataset):
-        return _dataset_of_columns(task, x)
+        return _dataset_of_columns(task, x) if text else x
     if isinstance(x, dict):
         known = not {*task.columns}.isdisjoint(x)
         if known or (x and all(map(holds_text, x.values()))):
             x = choose_columns(task, x)
+            text = holds_text(x)
     x = join_words(x) if task.joins_words else x
-    if not holds_text(x):
+    if not text:
         check_inputs(x, task.input)
         return x
     check_preprocessor(task)
@@ -187,9 +190,7 @@ def read_columns(task, x, training=False):
 
 
 def _dataset_of_columns(task, dataset):
-    """A dataset whose dicts of texts are tuples; other datasets do not change."""
-    if not holds_text(dataset):
-        return dataset
+    """A dataset of texts whose dicts are tuples."""
     check_preprocessor(task)
     spec = dataset.element_spec
     spec = spec[0] if isinstance(spec, tuple) else spec

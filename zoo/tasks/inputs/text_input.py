@@ -51,10 +51,11 @@ def holds_text(x):
 
 def _is_text_row(row):
     """Whether a row of a list is a text, a list of words, or nothing."""
+    if row is None or isinstance(row, (str, bytes)):
+        return True
     if isinstance(row, (list, tuple)):
         return holds_text(list(row))
-    known = isinstance(row, (str, bytes, np.ndarray, tf.Tensor))
-    return row is None or known and holds_text(row)
+    return isinstance(row, (np.ndarray, tf.Tensor)) and holds_text(row)
 
 
 def _is_scalar(x):
@@ -62,34 +63,29 @@ def _is_scalar(x):
     return getattr(x, "shape", None) == ()
 
 
-def refuse_input(x):
-    """Raises TypeError if no method of a task takes `x`.
-
-    Returns:
-        `x`.
-    """
+def refuse_input(x, text):
+    """Raises TypeError if no method of a task takes `x`; `text` is `holds_text(x)`."""
     received, way = None, "Put the texts in a list."
     if isinstance(x, (str, bytes)):
         received, way = "one string", "Put it in a list: `[text]`."
     elif x is None or isinstance(x, numbers.Number) or _is_scalar(x):
         received = f"{x!r:.60}"
     elif isinstance(x, types.GeneratorType):
-        return x
+        return
     elif isinstance(x, (Iterator, Set, MappingView)):
         received, way = f"a {type(x).__name__}", "Use `list(texts)`."
     elif isinstance(x, dict) and any(map(_is_single, x.values())):
         received, way = "a dict of single values", "Give a batch of each."
     elif isinstance(x, dict) and x and all(map(_is_table, x.values())):
         received, way = f"a dict of tables {[*x]}", "Choose one of them by its name."
-    elif isinstance(x, (list, tuple)) and not holds_text(x):
+    elif isinstance(x, (list, tuple)) and not text:
         if not any(hasattr(part, "shape") for part in x):
             of = f" of {type(x[0]).__name__}s" if x else " without columns"
             received = f"a {type(x).__name__}{of}"
     elif _is_single(x):
         received = f"a {type(x).__name__}"
-    if received is None:
-        return x
-    raise TypeError(f"{TEXTS_RULE} Received: {received}. {way}")
+    if received is not None:
+        raise TypeError(f"{TEXTS_RULE} Received: {received}. {way}")
 
 
 def _is_single(x):
