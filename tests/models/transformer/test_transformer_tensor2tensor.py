@@ -80,7 +80,8 @@ def test_tables_must_be_complete_and_have_one_meaning(tmp_path):
     table = "transformer/symbol_modality_17_8/shared/weights_"
     other = {"transformer/symbol_modality_2_8/shared/weights_0": np.zeros((2, 8), "f")}
     for message, changed in (
-        ("17 rows together", {**arrays, f"{table}3": arrays[f"{table}3"][:0]}),
+        ("17 rows of one width", {**arrays, f"{table}3": arrays[f"{table}3"][:0]}),
+        ("17 rows of one width", {**arrays, f"{table}3": arrays[f"{table}3"][:, :7]}),
         ("one table of the sou", {k: v for k, v in arrays.items() if table not in k}),
         ("does not say which of them", {**arrays, **other}),
     ):

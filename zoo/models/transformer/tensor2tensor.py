@@ -157,11 +157,14 @@ def _read_tables(checkpoint, names, directory):
     tables = {}
     for (kind, size), parts in shards.items():
         found = [parts[number] for number in sorted(parts)]
-        if [*sorted(parts)] != [*range(len(parts))] or sum(map(len, found)) != size:
+        shapes = [part.shape for part in found]
+        rows = sum(shape[0] for shape in shapes if len(shape) == 2)
+        gaps = sorted(parts) != [*range(len(parts))]
+        if gaps or rows != size or len({shape[1:] for shape in shapes}) > 1:
             raise ValueError(
-                f"The shards of the table {kind!r} must have {size} rows together. "
-                f"Received: shards {sorted(parts)} with {sum(map(len, found))} rows in "
-                f"`{directory}`."
+                f"The shards of the table {kind!r} must have {size} rows of one width. "
+                f"Received: shards {sorted(parts)} of the shapes {shapes} in "
+                f"`{directory}`. Download the checkpoint again."
             )
         tables[kind] = np.concatenate(found)
     return tables
