@@ -23,19 +23,7 @@ def answer_texts(model, x, batch_size=None):
 
 
 def answer_parts(model, x, batch_size=None):
-    """Yields the answers of texts of similar length.
-
-    Args:
-        model: a task.
-        x, batch_size: see `Task.answer`.
-
-    Yields:
-        int (M,), the numbers of the texts, and their answers, a dict of numpy arrays
-        (M, ...).
-
-    Raises:
-        TypeError: if `x` is not text.
-    """
+    """Yields row numbers, int (M,), and answers (M, ...) of texts of similar length."""
     columns = model.text_columns(x)
     lengths = sum(tf.strings.length(column) for column in columns)
     order = tf.argsort(lengths, direction="DESCENDING", stable=True)
@@ -49,17 +37,9 @@ def answer_parts(model, x, batch_size=None):
 def compiled_function(model, key, function, signature=None, **options):
     """A function as a `tf.function`, one for each key until the model changes.
 
-    Only the last `MAX_FUNCTIONS` keys are kept. AutoGraph does not rewrite it: that
-    would take several seconds. So conditions and loops on tensors must be `tf.cond` and
+    The last `MAX_FUNCTIONS` keys are kept. AutoGraph does not rewrite it, which would
+    take several seconds, so conditions and loops on tensors must be `tf.cond` and
     `tf.while_loop`.
-
-    Args:
-        model: a task, whose `answer_function` holds the functions.
-        key: object that can be hashed.
-        function, signature, options: of `tf.function`.
-
-    Raises:
-        ValueError: if the backend of Keras is not TensorFlow.
     """
     backend = keras.backend.backend()
     if backend != "tensorflow":
@@ -88,14 +68,7 @@ def answer_compiled(model, texts):
 
 
 def join_rows(parts, order, pads):
-    """Concatenates dicts of arrays of rows, and reorders the rows.
-
-    Args:
-        parts: list of dict of numpy arrays (B, ...).
-        order: int (N,).
-        pads: dict of the name of an array (B, W) to its padding, where the widths W
-            of the parts differ.
-    """
+    """Joins dicts of arrays (B, ...), reorders the rows, and pads differing widths."""
     joined = {}
     for key in parts[0]:
         arrays = [part[key] for part in parts]

@@ -6,14 +6,9 @@ import tensorflow as tf
 def in_blocks(compute, rows, size, empty):
     """Computes in a graph, a block of rows after the other, to save memory.
 
-    Args:
-        compute: function of a block of `rows` to a nest of tensors (M, ...).
-        rows: nest of tensors (B, ...).
-        size: int, or int32 scalar, the rows of a block.
-        empty: nest of tensors (0, ...), what `compute` returns for no rows.
-
-    Returns:
-        nest of tensors, those of all blocks, concatenated.
+    `compute` maps a block of `rows`, a nest of tensors (B, ...), to a nest of tensors
+    (M, ...); `empty` is what it returns for no rows. Returns those of all blocks,
+    concatenated.
     """
     count = tf.shape(tf.nest.flatten(rows)[0])[0]
     # `concat` needs at least one element, also without rows.

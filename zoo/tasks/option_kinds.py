@@ -51,13 +51,6 @@ KINDS = {
 
 
 def check_options(arguments):
-    """Checks the arguments of a constructor that are options.
-
-    Args:
-        arguments: dict of the name of an argument to its value.
-
-    Raises:
-        ValueError: if an option has another type or is out of its range.
-    """
+    """Raises ValueError if an argument that is an option has a wrong type or value."""
     for name in KINDS.keys() & arguments.keys():
         check_value(name, arguments[name], KINDS[name])

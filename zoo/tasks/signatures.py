@@ -84,13 +84,7 @@ def example_texts(texts):
 
 
 def text_signature(method, names, texts):
-    """A signature that takes strings.
-
-    Args:
-        method: function of a string tensor (B,) for each column.
-        names: tuple of str, the columns.
-        texts: numpy array of str (B,), an example.
-    """
+    """A signature of a function of string tensors (B,), one for each name."""
     return Signature(
         lambda **inputs: method(*(inputs[name] for name in names)),
         {name: tf.TensorSpec([None], tf.string, name) for name in names},

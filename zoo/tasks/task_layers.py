@@ -4,12 +4,7 @@ from zoo.family import FAMILIES
 
 
 def check_encodes(kind, backbone):
-    """Raises ValueError unless a backbone gives vectors of one sequence.
-
-    Args:
-        kind: class of the task.
-        backbone: `zoo.backbone.Backbone`.
-    """
+    """Raises ValueError unless a backbone gives vectors of one sequence."""
     if "sequence_output" not in backbone.output:
         fields = FAMILIES[backbone.family].encoder
         way = f"Make one with {fields}, as `zoo.from_preset` does."

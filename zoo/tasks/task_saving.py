@@ -75,10 +75,7 @@ class TaskSaving:
         quantize_model(self, super().quantize, mode, config, **kwargs)
 
     def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
-        """Writes a directory that `zoo.from_preset` reads.
-
-        See `zoo.backbone.saving.save_preset` for arguments and errors.
-        """
+        """Writes a directory for `zoo.from_preset`, see `backbone.saving`."""
         self.backbone.tokenizer = self.tokenizer
         save_preset(self.backbone, self, directory, layout, dtype, heads)
 
@@ -91,14 +88,7 @@ class TaskSaving:
 
     @classmethod
     def merge_options(cls, saved, given):
-        """The arguments of a task: those of a user, and the saved ones of a preset.
-
-        Args:
-            saved, given: dicts; those in `given` win.
-
-        Returns:
-            dict.
-        """
+        """The arguments of a task: the given ones, else the saved ones."""
         return {**saved, **given}
 
     def has_saved_head(self, saved):
@@ -106,9 +96,6 @@ class TaskSaving:
 
         Labels may also name the classes of a head without names. It warns of a head
         with these labels in another order.
-
-        Args:
-            saved: dict, the options of the preset.
         """
         labels = saved.get("labels")
         if labels is None:

@@ -13,16 +13,7 @@ from zoo.tasks.task_layers import check_encodes
 
 
 def concatenated_layers(backbone, inputs, layers):
-    """Concatenated outputs of several layers, symbolic (B, L, D times their number).
-
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        inputs: symbolic inputs of the backbone.
-        layers: list of int, see `TextEmbedder`.
-
-    Raises:
-        ValueError: if a layer does not exist.
-    """
+    """Concatenated outputs of layers, see `TextEmbedder`: symbolic (B, L, N D)."""
     count = backbone.num_layer_outputs
     if not layers or any(not -count <= layer < count for layer in layers):
         raise ValueError(

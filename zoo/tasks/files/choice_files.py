@@ -6,10 +6,7 @@ from zoo.tasks.files.labelled_files import LabelledFiles
 
 
 class ChoiceFiles(LabelledFiles):
-    """Files, scores and reports of a multiple choice.
-
-    The `labels` of the model are the numbers of the choices as str.
-    """
+    """Files and scores of a multiple choice; labels are the numbers of choices."""
 
     baselines = {
         "most frequent number": majority_label,
@@ -18,11 +15,7 @@ class ChoiceFiles(LabelledFiles):
     stratified = True
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
-        """Reads texts, choices and right numbers, see `zoo.data.read_choices`.
-
-        Raises:
-            ValueError: if a column is named.
-        """
+        """Reads texts, choices and right numbers, see `zoo.data.read_choices`."""
         columns = (text_column, pair_column, label_column)
         if any(column is not None for column in columns):
             raise ValueError(

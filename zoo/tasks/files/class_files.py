@@ -47,11 +47,7 @@ class NumberFiles(LabelledFiles):
     baselines = {"mean": mean_number, "TF-IDF with ridge regression": tfidf_number}
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
-        """Reads texts and numbers from a table, see `zoo.data.read_labelled`.
-
-        Raises:
-            ValueError: if a label is not a finite number.
-        """
+        """Reads texts and finite numbers from a table, see `zoo.data.read_labelled`."""
         columns = text_column, pair_column, label_column
         return read_labelled(path, *columns, numbers=True)
 

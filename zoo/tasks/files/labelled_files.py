@@ -28,42 +28,24 @@ class LabelledFiles(TextFiles):
     split_column = 0
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
-        """Reads texts and labels from a file.
+        """Texts, a list or a tuple of lists, and labels of a file.
 
-        Args:
-            path: of a table, see `zoo.data.read_labelled`.
-            text_column, pair_column, label_column: str or int, names or numbers of the
-                columns; None finds them.
-
-        Returns:
-            texts, a list or a tuple of lists, and list of labels.
+        The columns are names or numbers, see `zoo.data.read_labelled`; None finds them.
         """
         return read_labelled(path, text_column, pair_column, label_column)
 
     def options(self, kind, x, labels):
-        """Arguments of the task that follow from the rows of a file.
-
-        Args:
-            kind: class of the task.
-            x, labels: as `read` gives them.
-
-        Returns:
-            dict; by default of `pair`, if the task has optional columns.
-        """
+        """Arguments of the task `kind` that follow from the rows of a file, a dict."""
         if not kind.optional_columns:
             return {}
         count = len(x) if isinstance(x, tuple) else 1
         return {"pair": count == len(kind.columns)}
 
     def describe_labels(self, labels):
-        """What is known about labels before the training.
+        """What is known about labels before the training, a dict.
 
-        Args:
-            labels: list, as `read` gives them.
-
-        Returns:
-            dict. The value of "counts" is how often each label occurs, a dict of str
-            to int. Every other value is a number.
+        The value of "counts" is how often each label occurs, a dict of str to int.
+        Every other value is a number.
         """
         return {"counts": dict(collections.Counter(labels))}
 
@@ -76,79 +58,30 @@ class LabelledFiles(TextFiles):
         return ()
 
     def calibrate(self, model, x, labels):
-        """Chooses the arguments `calibrated` after the training, and sets them.
-
-        Args:
-            model: the task.
-            x, labels: as of `measure`, rows that are not those of the training.
-
-        Returns:
-            dict of each argument to its value.
-        """
+        """Sets the arguments `calibrated` by held-out rows; returns their values."""
         return {}
 
     def measure(self, model, x, labels):
-        """All scores of the model on labelled rows.
-
-        Args:
-            model: the task.
-            x: texts, as `fit` takes them.
-            labels: list, as `read` gives them.
-
-        Returns:
-            dict of float.
-        """
+        """All scores of the model on texts and labels, dict of float."""
         y = self.parse_labels(labels)
         scores = model.evaluate(x, y, verbose=0, return_dict=True)
         return {name: float(value) for name, value in scores.items()}
 
     def rows_to_score(self, model, x, labels):
-        """The rows that `predict_labels` and `assess` take.
-
-        Args:
-            model, x, labels: as of `measure`.
-
-        Returns:
-            texts and labels; by default those that are given.
-        """
+        """The texts and labels that `predict_labels` and `assess` take."""
         return x, labels
 
     def predict_labels(self, model, x):
-        """The labels that the model predicts, for a report.
+        """Predicted labels, as `read` gives them, and their probabilities.
 
-        Args:
-            model: the task.
-            x: texts, as `fit` takes them.
-
-        Returns:
-            Tuple of a list of labels, in the form of `read`, and their probabilities,
-            in the form that `assess` takes. None if the answers are no labels.
+        None if the answers are no labels.
         """
         return None
 
     def assess(self, model, labels, predicted, confidence=None):
-        """Assesses predicted labels.
-
-        Args:
-            model: the task.
-            labels: list, as `read` gives them.
-            predicted: list of the same form.
-            confidence: the probabilities of the predictions, or None.
-
-        Returns:
-            `zoo.evaluation.Assessment`.
-        """
+        """The `zoo.evaluation.Assessment` of predictions and their probabilities."""
         raise NotImplementedError
 
     def describe_error(self, model, text, label, predicted):
-        """What a report says about a wrong prediction beside its text.
-
-        Args:
-            model: the task.
-            text: str, or a list of words.
-            label, predicted: as in the lists of `assess`.
-
-        Returns:
-            dict of str to str.
-        """
+        """What a report says about a wrong prediction, a dict of str to str."""
         return {"true": str(label), "predicted": str(predicted)}

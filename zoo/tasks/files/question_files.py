@@ -8,10 +8,7 @@ from zoo.tasks.questions.true_answers import answer_texts
 
 
 class QuestionFiles(LabelledFiles):
-    """Files, scores, answers and reports of a question answerer.
-
-    Labels are tuples of `zoo.data.Answer`.
-    """
+    """Files and scores of a question answerer; labels are tuples of `Answer`."""
 
     baselines = {
         "no answer": no_answers,
@@ -21,12 +18,7 @@ class QuestionFiles(LabelledFiles):
     answer_names = ("text", "score", "begin", "end")  # of the best answer
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
-        """Reads questions, contexts and answers, see `zoo.data.read_squad`.
-
-        Raises:
-            ValueError: if a column is named, or a question has no answer and is not
-                marked as impossible.
-        """
+        """Reads questions, contexts and answers, see `zoo.data.read_squad`."""
         columns = (text_column, pair_column, label_column)
         if any(column is not None for column in columns):
             raise ValueError(
@@ -83,10 +75,7 @@ class QuestionFiles(LabelledFiles):
         return {"true": true or "no answer", "predicted": predicted or "no answer"}
 
     def answer_file(self, model, path, output):
-        """Answers the questions of a file of SQuAD; see `TextFiles.answer_file`.
-
-        The answers are in the form of `zoo.data.write_squad_predictions`.
-        """
+        """Answers questions in the form of `zoo.data.write_squad_predictions`."""
         questions = read_squad(path)
         texts = [row["text"] for row in self.answer_rows(model, questions)]
         write_squad_predictions(output, questions, texts)

@@ -55,10 +55,7 @@ class TaggedFiles(LabelledFiles):
         return scores
 
     def answer_rows(self, model, x):
-        """Yields a dict for each text: lists with one value for each word, and spans.
-
-        The spans are in `entities`, if the model has a scheme.
-        """
+        """Yields a dict for each text: lists of values of words, and `entities`."""
         for text, words in tagged_texts(model, x):
             row = {k: [word[key] for word in words] for k, key in WORD_KEYS.items()}
             if model.options["scheme"]:

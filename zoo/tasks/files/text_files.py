@@ -34,18 +34,9 @@ class TextFiles:
             yield dict(zip(names, values, strict=True))
 
     def answer_file(self, model, path, output):
-        """Answers the rows of a file in the task's own format; ignores its labels.
+        """Answers the rows of a file in the task's own format; returns how many.
 
-        Args:
-            model: the task.
-            path: of the file.
-            output: path of the file of answers.
-
-        Returns:
-            int, the number of answers.
-
-        Raises:
-            ValueError: by default, if there is no usual format of answers.
+        It ignores labels. By default it raises ValueError: there is no usual format.
         """
         raise ValueError(
             "Only questions in a file of SQuAD are answered as a file. Received: "

@@ -24,24 +24,11 @@ class TranslatedFiles(LabelledFiles):
         label_column=None,
         target=None,
     ):
-        """Reads sources and targets from one file or from two.
+        """Reads sources and targets from one file, or from two with `target`.
 
-        Pairs with an empty text are left out, with a warning.
-
-        Args:
-            path: of the pairs, or with `target` of the sources, see
-                `zoo.data.read_bitext`.
-            text_column, label_column: int, the columns of source and target in one
-                file, by default 0 and 1.
-            pair_column: None.
-            target: path of the targets, or None.
-
-        Returns:
-            two lists of str.
-
-        Raises:
-            ValueError: if a column cannot be used, the lines of two files differ in
-                number, a line has too few columns, or there is no pair.
+        `text_column` and `label_column` are the columns, int, of source and target in
+        one file, by default 0 and 1; see `zoo.data.read_bitext`. Pairs with an empty
+        text are left out, with a warning.
         """
         columns = text_column, label_column
         if pair_column is not None or (target and columns != (None, None)):
@@ -74,10 +61,7 @@ class TranslatedFiles(LabelledFiles):
         return group_references(as_numpy(model.text_columns(x)[0]).tolist(), labels)
 
     def measure(self, model, x, labels):
-        """The scores of every task, and those of what the model writes, see `assess`.
-
-        The options of the generation are the task's own.
-        """
+        """The scores of every task, and those of the written texts, see `assess`."""
         scores = super().measure(model, x, labels)
         x, labels = self.rows_to_score(model, x, labels)
         predicted, _ = self.predict_labels(model, x)

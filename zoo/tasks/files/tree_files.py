@@ -20,21 +20,7 @@ class TreeFiles(TranslatedFiles):
     takes_target_file = False
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
-        """Reads sentences and trees from a file of brackets.
-
-        Trees are cleaned. Those without words are left out.
-
-        Args:
-            path: see `zoo.text.read_trees`.
-            text_column, pair_column, label_column: None.
-
-        Returns:
-            two lists of str.
-
-        Raises:
-            ValueError: if a column is given, the file cannot be read, or no tree has a
-                word.
-        """
+        """Reads sentences and trees, cleaned, without those that have no words."""
         columns = text_column, pair_column, label_column
         if columns != (None, None, None):
             raise ValueError(
@@ -64,9 +50,6 @@ class TreeFiles(TranslatedFiles):
         return [text for text, _ in marked], [spans for _, spans in marked]
 
     def assess(self, model, labels, predicted, confidence=None):
-        """Assesses trees, see `zoo.evaluation.assess_trees`.
-
-        Punctuation is what has the tag of punctuation in the right tree.
-        """
+        """Assesses trees; the tags of the right tree say what is punctuation."""
         golds = [read_tree(text, clean=True) for text in labels]
         return assess_trees(golds, list(map(read_tree, predicted)), "gold")

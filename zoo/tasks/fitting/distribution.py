@@ -159,8 +159,7 @@ STEPS = (
 def finite_on_all_replicas(optimizer, gradients):
     """The gradients, of which one is NaN if those of any replica are not finite.
 
-    Keras skips an update in float16 if the gradients of the first replica overflow,
-    and ignores the other replicas.
+    Keras looks at the first replica only before it skips an update in float16.
     """
     context = tf.distribute.get_replica_context()
     scaled = hasattr(optimizer, "inner_optimizer")
@@ -236,13 +235,7 @@ def log_step(model, data, y_pred, means, counts):
 
 
 def weighted_arguments(model, loss, arguments):
-    """The arguments of `compile` for means over weights, a dict.
-
-    Args:
-        model: a task, see `zoo.tasks.losses.logit_losses.fit_losses`.
-        loss: as of `keras.Model.compile`.
-        arguments: dict, others of `compile`.
-    """
+    """Arguments of `compile` for means over weights, see `logit_losses.fit_losses`."""
     found = {**arguments, "loss": with_weighted_mean(fit_losses(loss, model))}
     for name in {"metrics", "weighted_metrics"} & found.keys():
         found[name] = fit_metrics(found[name], model)
@@ -297,14 +290,7 @@ def separate_collectives(strategy):
 
 
 def replica_share(weight):
-    """The factor of a replica's loss: n times its share of all weights.
-
-    Args:
-        weight: scalar float32, this replica's sum of weights.
-
-    Returns:
-        Scalar float32, or 1.0 where there is one replica only.
-    """
+    """The factor of a replica's loss: n times its share of all weights, float32."""
     context = tf.distribute.get_replica_context()
     replicas = tf.distribute.get_strategy().num_replicas_in_sync
     if context is None or replicas == 1:

@@ -7,13 +7,7 @@ from zoo.training.update_plan import unwrapped
 def find_learning_rate(
     task, data, batch_size=None, lowest=1e-7, highest=1.0, updates=100, seed=0
 ):
-    """Trains with rising learning rates; see `Task.find_learning_rate`.
-
-    Args:
-        task: `zoo.tasks.Task`.
-        data: tuple of x, y and sample_weight, as of `fit`.
-        batch_size, lowest, highest, updates, seed: see `Task.find_learning_rate`.
-    """
+    """Trains with rising learning rates; see `Task.find_learning_rate`."""
     test = RangeTest(lowest, highest, updates)
     x, y, sample_weight = data
     columns = task.num_columns

@@ -105,15 +105,7 @@ class BiattentiveHead(Head):
 
 
 def encode_texts(backbone, inputs, head_dim, dropout, options):
-    """Encodes each text alone, all with the same layers.
-
-    Args:
-        backbone, inputs, head_dim, dropout: see `BiattentiveHead`.
-        options: dict, of every layer.
-
-    Returns:
-        list of tuples of vectors (B, L, 2 head_dim) and mask (B, L).
-    """
+    """Vectors (B, L, 2 head_dim) and mask (B, L) of each text, by shared layers."""
     layers = [
         keras.layers.Dropout(WORD_DROPOUT * dropout, name="word_dropout", **options),
         keras.layers.Dense(head_dim, "relu", name="word_dense", **options),

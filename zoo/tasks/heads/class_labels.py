@@ -19,15 +19,7 @@ def class_metrics():
 
 
 def class_answers(labels, outputs):
-    """The answers of a classifier.
-
-    Args:
-        labels: tuple of str (C,), the names.
-        outputs: float (B, C), logits.
-
-    Returns:
-        dict of label string (B,), score (B,), scores and labels (B, C).
-    """
+    """Answers from logits (B, C): label and score (B,), scores and labels (B, C)."""
     scores = tf.nn.softmax(tf.cast(outputs, tf.float32))
     labels = tf.constant(labels)
     return {

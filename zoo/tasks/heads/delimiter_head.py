@@ -122,19 +122,11 @@ def split_rows(x, count):
 
 
 def classify_vector(backbone, inputs, lm_weight):
-    """The vector of the last token of each sequence, which is `classify`.
+    """The vector (B, D) of the last token of each sequence, which is `classify`.
 
     The vectors of the three special tokens are new weights of the task.
 
     Source: Radford et al. 2018, section 3.3; released code `train.py`.
-
-    Args:
-        backbone: `zoo.backbone.Backbone` with `adds_tokens`.
-        inputs: symbolic inputs of it, (B, L).
-        lm_weight: float, see `NextTokenLoss`.
-
-    Returns:
-        symbolic (B, D).
     """
     config, special = backbone.config, special_embedding(backbone)
     layers = {**backbone.named_layers, special.name: special}

@@ -160,15 +160,11 @@ def split_head_options(options):
 
 
 def find_head(options, default):
-    """The head that the options of a user describe, see `Head`.
+    """The `Head` that options of a user describe.
 
-    Args:
-        options: dict of options of heads. `head` is a name, a `Head`, or None. An
-            option that is None has its default.
-        default: function of the other options to the name of a head, for None.
-
-    Raises:
-        ValueError: if the head is unknown, or does not have an option.
+    `head` is a name, a `Head` or None, for which `default` names one from the other
+    options. An option that is None has its default. Raises ValueError if the head is
+    unknown, or lacks an option.
     """
     options = dict(options)
     head = options.pop("head", None)
@@ -200,11 +196,7 @@ def family_head(backbone):
 
 
 def merge_head_options(saved, given):
-    """The options of a task; saved ones of another head than the given are left out.
-
-    Args:
-        saved, given: dicts, see `merge_options` of `zoo.tasks.Task`.
-    """
+    """Options of a task; saved ones of another head than the given are left out."""
     head = saved.get("head", "linear")
     wanted = given.get("head", head)
     if getattr(wanted, "name", wanted) != head:

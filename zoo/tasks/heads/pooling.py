@@ -9,7 +9,7 @@ from zoo.tasks.heads.separate_texts import has_segments
 
 
 def default_pooling(backbone, task_name, pair=False):
-    """The pooling of the preset, or what is best for a backbone like this one.
+    """The pooling of the preset, or the best one for a backbone like this.
 
     That is "compare" for a pair that the backbone would read as one text, "pooled" if
     that is possible, else "mean".
@@ -42,15 +42,8 @@ def check_pooled_token(backbone, pooling):
 def pooled_vector(backbone, inputs, pooling):
     """The vector (B, D) that a sequence head takes as its input.
 
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        inputs: symbolic inputs of the backbone.
-        pooling: "pooled" (the backbone's pooled output), "cls", "mean", or "compare",
-            see `zoo.layers.ComparedSegments`.
-
-    Raises:
-        ValueError: if the pooling is unknown, or the backbone has no pooled output or
-            no segments, or the pooled token sees no other one.
+    `pooling` is "pooled", the backbone's pooled output, "cls", "mean", or "compare",
+    see `zoo.layers.ComparedSegments`. Raises ValueError if it is unknown or impossible.
     """
     check_pooled_token(backbone, pooling)
     mask = inputs["padding_mask"]

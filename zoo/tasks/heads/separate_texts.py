@@ -13,15 +13,9 @@ def has_segments(backbone):
 
 
 def separate_inputs(backbone, pair):
-    """The symbolic inputs of a model that reads each column of texts alone.
+    """Symbolic inputs that read each column of texts alone, a dict.
 
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        pair: bool, whether there are two columns. The names of the inputs of the second
-            one begin with "pair_".
-
-    Returns:
-        dict of symbolic tensors.
+    The names of the inputs of the second column begin with "pair_".
     """
     return {
         prefix + name: keras.Input(
@@ -33,15 +27,7 @@ def separate_inputs(backbone, pair):
 
 
 def compared_vector(backbone, inputs):
-    """The vector (B, 3 D) that compares the texts of a pair, each of them read alone.
-
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        inputs: symbolic inputs, from `separate_inputs`.
-
-    Raises:
-        ValueError: if the inputs are those of single texts.
-    """
+    """The vector (B, 3 D) that compares the texts of a pair, each read alone."""
     texts = [features_of(inputs, prefix) for prefix in COLUMN_PREFIXES]
     if not all(texts):
         raise ValueError(

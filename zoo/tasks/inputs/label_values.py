@@ -26,18 +26,10 @@ SPELLINGS = (
 
 
 def label_names(labels):
-    """The names of a model's outputs, checked.
+    """The names of a model's outputs, list of str, checked.
 
-    Args:
-        labels: list of str, or of numbers or bool, which are named as Python writes
-            them; or int, the number of labels, which names them "0", "1", ...
-
-    Returns:
-        list of str.
-
-    Raises:
-        ValueError: if there are fewer than two names, a name occurs twice, or a label
-            is something else.
+    `labels` are two or more different str, or numbers or bool, which are named as
+    Python writes them; or their number, which names them "0", "1" and so on.
     """
     count = _number_of(labels)
     no_list = isinstance(labels, (str, bytes, Mapping))
@@ -83,16 +75,9 @@ def label_value(name):
 
 
 def values_in(labels, dtype):
-    """The numbers that labels stand for, as a target of a dtype has them.
+    """Pairs of a number that a label stands for, in `dtype`, and its class number.
 
     A fraction is rounded, since 0.1 in float32 is not the 0.1 of Python.
-
-    Args:
-        labels: tuple of str, the names, in the order of the outputs.
-        dtype: tf.DType of numbers.
-
-    Returns:
-        list of pairs: a number, int or float, and the class number of its label.
     """
     found = []
     for index, value in enumerate(map(label_value, labels)):
@@ -135,15 +120,7 @@ def spelling(name):
 
 
 def as_labels(values, labels):
-    """Values of which those that equal a label are this label; others do not change.
-
-    Args:
-        values: list of str or numbers.
-        labels: iterable of str or numbers.
-
-    Returns:
-        list.
-    """
+    """Values of which those that equal a label are this label; others do not change."""
     known = {spelling(str(label)): label for label in labels}
     exact = {*labels}
     return [
@@ -153,18 +130,9 @@ def as_labels(values, labels):
 
 
 def numbers_of_names(names, labels, name="y"):
-    """Class numbers of names, checked.
+    """Class numbers, int64 (B,), of names, which are str, bytes or other values.
 
-    Args:
-        names: list of str or bytes (B,), or of values that stand for their str.
-        labels: tuple of str, the names, in the order of the outputs.
-        name: str, the argument in error messages.
-
-    Returns:
-        int64 array (B,).
-
-    Raises:
-        ValueError: if a name is unknown, or has the number of several labels.
+    Raises ValueError if a name is unknown, or has the number of several labels.
     """
     exact, similar = _numbers_of_labels(tuple(labels))
     texts = [
@@ -192,18 +160,10 @@ def _numbers_of_labels(labels):
 
 
 def numbers_of_values(y, labels, name="y"):
-    """Class numbers of targets that are numbers, checked.
+    """Class numbers, int64 (B,), of targets that are numbers (B,).
 
-    Args:
-        y: array (B,) of ints or floats.
-        labels, name: see `numbers_of_names`.
-
-    Returns:
-        int64 array (B,).
-
-    Raises:
-        ValueError: if a number is unknown, equals several labels, or may be a label or
-            a class number.
+    Raises ValueError if a number is unknown, equals several labels, or may be both a
+    label and a class number.
     """
     known = collections.defaultdict(list)
     for value, index in values_in(labels, tf.as_dtype(y.dtype)):
@@ -231,13 +191,7 @@ def _check_one_label(value, found, labels, name):
 
 
 def _check_class_numbers(values, found, labels, name):
-    """Raises ValueError unless numbers, of which some are no labels, are class numbers.
-
-    Args:
-        values: list of different numbers.
-        found: list of the class numbers of the labels that each equals, a list.
-        labels, name: see `numbers_of_names`.
-    """
+    """Raises ValueError unless numbers that are no labels are class numbers."""
     wrong = [value for value in values if value != value or value % 1]
     if wrong:
         raise ValueError(

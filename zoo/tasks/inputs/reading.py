@@ -37,17 +37,11 @@ def read_texts(task, x):
 
 
 def read_data(task, data, name=None, run=None):
-    """Reads and checks what a user gives.
+    """Reads and checks what a user gives: x, y and sample_weight, as of `fit`.
 
-    Args:
-        task: `zoo.tasks.Task`.
-        data: tuple of x, y and sample_weight, as of `fit`.
-        name: str, the method or argument that `x` was given to, if it needs labels.
-        run: `zoo.tasks.fitting.epochs.Run` of `fit`, or None. It has the size and the
-            order of the batches of a stream.
-
-    Returns:
-        `Texts`, `TextDataset` or `TokenIds`.
+    `name` is the method or the argument that `x` was given to, if it needs labels.
+    `run` of `fit` has the size and the order of the batches of a stream. Returns
+    `Texts`, `TextDataset` or `TokenIds`.
 
     Raises:
         TypeError: if `x` is not a batch, such as one string or a list of pairs.
@@ -83,13 +77,7 @@ def read_data(task, data, name=None, run=None):
 
 
 def _check_data(task, x, y, name):
-    """Raises ValueError if there are no texts, or no labels though they are needed.
-
-    Args:
-        task, name: see `read_data`.
-        x: data, from `read_columns`.
-        y: targets, or None.
-    """
+    """Raises ValueError if there are no texts, or no labels though they are needed."""
     labelled, way = y is not None, "Give the texts and their labels."
     if isinstance(x, tf.data.Dataset):
         labelled = isinstance(x.element_spec, tuple) and len(x.element_spec) > 1
@@ -109,11 +97,7 @@ def _check_data(task, x, y, name):
 
 
 def read_validation_data(task, data):
-    """`validation_data` of `fit` as of `read_data`; or None.
-
-    Raises:
-        ValueError: if a tuple has another number of parts than 1 to 3; see `read_data`.
-    """
+    """`validation_data` of `fit`, a dataset or a tuple of 1 to 3 parts; or None."""
     if data is None:
         return None
     if isinstance(data, tuple) and len(data) not in (1, 2, 3):
@@ -132,15 +116,9 @@ def read_validation_data(task, data):
 
 
 def unpack_rows(task, x, y=None):
-    """Texts and targets of a list of records, such as `zoo.data.Question`.
+    """Columns and targets of a list of `task.row_class`, such as `zoo.data.Question`.
 
-    Args:
-        task: `zoo.tasks.Task`. If it has a `row_class`, these objects have an attribute
-            for each column, and `answers`, the targets.
-        x, y: as of `fit`.
-
-    Returns:
-        tuple of columns, and `y` or the targets of the records; other data as they are.
+    Their attributes are the columns and `answers`. Other data do not change.
     """
     kind = task.row_class
     if kind is None or not isinstance(x, list):
@@ -152,17 +130,10 @@ def unpack_rows(task, x, y=None):
 
 
 def read_columns(task, x, training=False):
-    """Reads texts.
+    """`Columns` of texts; a dataset of batches of texts; or other data, unchanged.
 
-    Args:
-        task: `zoo.tasks.Task`.
-        x: what a user gives, but no stream. A dict or a table with the names of the
-            columns becomes a tuple, and a column of another package a list.
-        training: bool, whether the model is to be trained on them.
-
-    Returns:
-        `Columns` of string tensors (N,); a dataset of batches of texts; or other data,
-        such as token ids, which do not change.
+    A dict or a table with the names of the columns becomes a tuple, and a column of
+    another package a list.
 
     Raises:
         TypeError: if no method of a task takes `x`.
@@ -209,11 +180,7 @@ def check_preprocessor(task):
 
 
 def choose_columns(task, named):
-    """A tuple of columns from a dict of them, in the order of the task's `columns`.
-
-    Raises:
-        ValueError: if a column is missing or unknown.
-    """
+    """A tuple of the columns of a task from a dict that has exactly these."""
     names = task.columns[: len(named)]
     if {*named} != {*names} or len(names) < len(task.required_columns):
         raise ValueError(

@@ -29,19 +29,7 @@ def as_array(y):
 
 
 def one_for_each_text(values, name, way="Use one column of it."):
-    """Values as an array with one dimension, checked.
-
-    Args:
-        values: list, array, series or tensor (B,) or (B, 1).
-        name: str, the name of the argument.
-        way: str, the advice for an array with several values for each text.
-
-    Returns:
-        array (B,).
-
-    Raises:
-        ValueError: if `values` is not a list or array, or has more values for a text.
-    """
+    """Values (B,) or (B, 1) as an array (B,), checked; `way` is the advice for more."""
     try:
         array = as_array(values)
     except ValueError as error:  # rows of different lengths
@@ -63,23 +51,12 @@ def one_for_each_text(values, name, way="Use one column of it."):
 
 
 def label_ids(y, labels, name="y"):
-    """Class numbers of targets, checked.
+    """Class numbers, int64 (B,), of targets: str, numbers or bool (B,).
 
     A target that equals a label, by its name or as a number, is that label: 1, 1.0,
     "1.0" and True equal the label "1". Another number is a class number, unless it
-    could be mistaken for a label, see `takes_class_numbers`.
-
-    Args:
-        y: list, array or series (B,) of str, numbers or bool.
-        labels: tuple of str, the names, in the order of the outputs.
-        name: str, the name of `y` in error messages.
-
-    Returns:
-        int64 array (B,).
-
-    Raises:
-        ValueError: if a label is missing, unknown or out of range, or a number equals
-            several labels, or may be a label or a class number.
+    could be mistaken for a label, see `takes_class_numbers`. Raises ValueError if a
+    target is missing, unknown or ambiguous.
     """
     y = one_for_each_text(y, name, f"For one-hot rows use `{name}.argmax(-1)`.")
     if y.dtype.kind == "O":
@@ -104,22 +81,13 @@ def label_ids(y, labels, name="y"):
 
 
 def class_weights(weights, labels, numbers=None):
-    """Keras' `class_weight` with a number for each class, checked.
+    """Keras' `class_weight`, dict of int to float, with 1 for classes without a weight.
 
-    Args:
-        weights: dict of a class name or number to its weight; list or array (C,) in the
-            order of the labels; or "balanced": rows / (classes * rows of the class), as
-            in scikit-learn, where classes without rows do not count.
-        labels: tuple of str, the names, in the order of the outputs.
-        numbers: int (N,), class numbers of the rows, for "balanced"; None if they are
-            unknown.
-
-    Returns:
-        dict of int to float; a class without a weight has 1.
-
-    Raises:
-        ValueError: if a class is unknown or occurs twice, a weight is negative or not
-            finite, there are too few or too many, or the targets are unknown.
+    `weights` are a dict by the name or the number of a class; a list or an array (C,)
+    in the order of the labels; or "balanced": rows / (classes * rows of the class), as
+    in scikit-learn, where classes without rows do not count. That needs `numbers`, int
+    (N,), the classes of the rows. Raises ValueError if a class is unknown or occurs
+    twice, or the weights are wrong.
     """
     weights = weights.to_dict() if hasattr(weights, "to_dict") else weights
     if isinstance(weights, Mapping):
@@ -163,15 +131,8 @@ def _numbers_of_keys(keys, labels):
 def label_rows(y):
     """Lists of the labels of words, one list for each sentence.
 
-    Args:
-        y: list, array, series or tensor of sentences. A sentence is a list of labels,
-            or a str or bytes of labels that are separated by white space.
-
-    Returns:
-        list of lists of str, bytes or int.
-
-    Raises:
-        ValueError: if `y` or a row is something else.
+    A sentence is a list of labels, or a str or bytes of labels that are separated by
+    white space. Raises ValueError if `y` or a row is something else.
     """
     y = y.to_list() if isinstance(y, tf.RaggedTensor) else y
     y = y.numpy() if isinstance(y, tf.Tensor) else y
@@ -197,11 +158,7 @@ def label_rows(y):
 
 
 def target_numbers(y):
-    """Targets as an array of float32, checked.
-
-    Raises:
-        ValueError: if a value is not a number, not finite, or its square is too large.
-    """
+    """Targets as float32; each must be finite, and so must its square in float32."""
     y = as_array(y)
     numbers = _as_floats(y, "`y`", "Remove the rows without one.")
     _check_values(np.isfinite(numbers), y, "`y` must hold finite numbers.")
@@ -222,12 +179,7 @@ def _as_floats(values, name, way):
 
 
 def row_weights(weights, name="sample_weight"):
-    """Weights of texts as an array of float32 (B,), checked.
-
-    Raises:
-        ValueError: if a text has several weights, or a weight is not a number, negative
-            or not finite, or is too small or too large for sums in float32.
-    """
+    """Weights of texts as float32 (B,): finite, at least 0, with sums in float32."""
     weights = one_for_each_text(weights, name)
     numbers = _as_floats(weights, f"`{name}`", "Use 1.0 as the default.")
     rule = f"`{name}` must hold finite numbers of at least 0."
@@ -248,20 +200,7 @@ def _check_values(right, given, rule, way="Correct or remove the row."):
 
 
 def read_targets(task, columns, y=None, sample_weight=None):
-    """Targets and weights of texts, checked.
-
-    Args:
-        task: `zoo.tasks.Task`.
-        columns: tuple of string tensors (N,).
-        y: targets as the user gave them, or None.
-        sample_weight: float (N,), or None.
-
-    Returns:
-        list of tensors (N, ...); empty if both are None.
-
-    Raises:
-        ValueError: if the task makes its own targets, or one does not fit a text.
-    """
+    """Targets and weights of texts, checked: a list of tensors (N, ...)."""
     if y is not None or sample_weight is not None:
         check_takes_targets(task)
     found = [] if y is None else [task.encode_labels(y, columns)]
@@ -284,21 +223,10 @@ def check_takes_targets(task):
 
 
 def targets_in_graph(task, columns, targets):
-    """`read_targets` in a tf.data pipeline.
+    """`read_targets` in a tf.data pipeline, as `Task.target_spec` says.
 
     What is wrong raises `tf.errors.InvalidArgumentError` during the run, with the same
     message.
-
-    Args:
-        task, columns: see `read_targets`.
-        targets: tuple of `y` and `sample_weight`, tensors; may be empty.
-
-    Returns:
-        list of tensors of the type and shape of `Task.target_spec`, and of float32.
-
-    Raises:
-        ValueError: if the task makes its own targets, or the type or the shape of `y`
-            does not fit.
     """
     if not targets:
         return []
@@ -317,12 +245,9 @@ def targets_in_graph(task, columns, targets):
 
 
 def check_target_type(y, spec):
-    """Raises ValueError if targets of a dataset have another type or shape than a spec.
+    """Raises ValueError if `y` of a dataset has another type or shape than `spec`.
 
-    Args:
-        y: tensor of a batch.
-        spec: `Task.target_spec`. Class numbers, int64, and numbers, float32, may be
-            given as names, which the task encodes.
+    Class numbers, int64, and numbers, float32, may be given as names.
     """
     right, kind, way = True, "numbers", "Use one vector or number for each text."
     if spec.dtype == tf.string:

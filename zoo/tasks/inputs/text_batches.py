@@ -20,12 +20,7 @@ ROWS_IN_BATCH = 32
 
 @dataclasses.dataclass(frozen=True)
 class BatchPlan:
-    """Which rows form each batch, see `zoo.data.plan_batches`.
-
-    Args:
-        batch_size: int, 32 by default.
-        shuffle, seed, epochs, token_budget: see `zoo.data.plan_batches`.
-    """
+    """Arguments of `zoo.data.plan_batches`, which say which rows form each batch."""
 
     batch_size: int | None = None
     shuffle: bool = False
@@ -35,17 +30,7 @@ class BatchPlan:
 
 
 def array_batches(task, columns, targets, plan):
-    """Tokenised batches of arrays of text.
-
-    Args:
-        task: `zoo.tasks.Task`.
-        columns: tuple of string tensors (N,).
-        targets: list of tensors (N, ...).
-        plan: `BatchPlan`.
-
-    Returns:
-        tf.data.Dataset of examples, see `Task.finish`.
-    """
+    """Tokenised batches, see `Task.finish`, of columns (N,) and targets (N, ...)."""
     rows, targets = task.per_row(columns, tokenise(task, columns), targets)
     lengths = task.row_lengths(rows, targets)
     size = rows_at_once(plan.batch_size, None if plan.token_budget else ROWS_IN_BATCH)
@@ -54,15 +39,7 @@ def array_batches(task, columns, targets, plan):
 
 
 def sorted_batches(task, columns, batch_size):
-    """Batches for `predict`, the longest texts first, and the order of the rows.
-
-    Args:
-        task, columns: see `array_batches`.
-        batch_size: int; None for the task's `predict_batch_size`.
-
-    Returns:
-        tf.data.Dataset of x, and int (N,), the row number of each prediction.
-    """
+    """Batches for `predict`, the longest texts first, and the row numbers, int (N,)."""
     rows = tokenise(task, columns)
     lengths = task.preprocessor.lengths(rows)
     size = rows_at_once(batch_size, task.predict_batch_size)
@@ -84,18 +61,9 @@ def _gathered(task, rows, targets, plan):
 
 
 def dataset_batches(task, dataset, encoded=False):
-    """Tokenised batches of a dataset of batches of text.
+    """Tokenised batches, see `Task.finish`, of a dataset of batches of text.
 
-    Args:
-        task: `zoo.tasks.Task`.
-        dataset, encoded: see `zoo.tasks.inputs.texts.TextDataset`.
-
-    Returns:
-        tf.data.Dataset of examples, see `Task.finish`.
-
-    Raises:
-        ValueError: if the dataset is not batched, or its targets are of another type or
-            shape.
+    Raises ValueError if it is not batched, or its targets have another type or shape.
     """
     spec = dataset.element_spec
     texts, *targets = spec if isinstance(spec, tuple) else (spec,)
@@ -149,39 +117,23 @@ def tokenise(task, columns):
 
 
 def no_outputs(task, num_columns):
-    """The outputs for no texts: those for one empty text, without their row.
-
-    Some operations of Keras, such as `max`, take no batch without rows.
-    """
+    """The outputs for no texts: those for one empty text, without their row."""
     row = task.preprocessor((tf.constant([""]),) * num_columns)
     outputs = task(row, training=False)
     return keras.tree.map_structure(lambda x: np.asarray(x)[:0], outputs)
 
 
 def token_lengths(task, columns):
-    """The numbers of tokens of texts before they are truncated.
-
-    Args:
-        task: `zoo.tasks.Task`.
-        columns: tuple of string tensors (N,).
-
-    Returns:
-        int64 numpy array (N,), special tokens included.
-    """
+    """Tokens of texts before truncation, special ones included, int64 (N,)."""
     packer = task.packer(task.tokenizer, None)
     parts = packed_parts(columns, packer)
     return np.concatenate([packer.lengths(rows).numpy() for rows, _ in parts])
 
 
 def read_batch(task, columns, packer=None):
-    """The inputs of a model for texts, dict of int32 (B, L), also in a graph.
+    """The inputs of a model for texts (B,), dict of int32 (B, L), also in a graph.
 
     Outside a graph, it warns of truncated texts.
-
-    Args:
-        task: `zoo.tasks.Task`.
-        columns: tuple of string tensors (B,).
-        packer: `zoo.data.Packer`, by default that of the task.
     """
     packer = packer or task.preprocessor
     rows, cut = packer.pack(columns)
@@ -191,14 +143,7 @@ def read_batch(task, columns, packer=None):
 
 
 def report_truncation(task, cut, count=None, longest=None):
-    """Warns once for each task that some of its texts are truncated.
-
-    Args:
-        task: `zoo.tasks.Task`.
-        cut: int, how many.
-        count: int, texts in all; None if there may be others.
-        longest: int, the most tokens, by default those of the packer.
-    """
+    """Warns once for each task that `cut` of its `count` texts are truncated."""
     if cut and not task.truncation_reported:
         task.truncation_reported = True
         share = f"At least {cut} of the" if count is None else f"{cut} of {count}"

@@ -20,14 +20,7 @@ SURROGATES = re.compile("[\ud800-\udfff]")  # of surrogate pairs
 
 
 def holds_text(x):
-    """Whether `x` is text rather than token ids. It does not read a dataset.
-
-    Args:
-        x: anything that Keras' `fit` takes as its first argument.
-
-    Returns:
-        bool.
-    """
+    """Whether `x` of `fit` is text, not token ids. It does not read a dataset."""
     if isinstance(x, tf.data.Dataset):
         spec = x.element_spec
         spec = spec[0] if isinstance(spec, tuple) else spec
@@ -106,14 +99,10 @@ def named_columns(x):
 
 
 def as_columns(x):
-    """Texts as a tuple of string tensors, one for each column.
+    """Texts as a tuple of string tensors (B,), one for each column.
 
-    Args:
-        x: list, array, series or tensor of strings, or a tuple of them. A tuple holds
-            columns, a list is a batch.
-
-    Returns:
-        tuple of string tensors (B,).
+    `x` is a list, array, series or tensor of strings, or a tuple of them: a tuple holds
+    columns, a list is a batch.
 
     Raises:
         TypeError: if `x` is one string, a list of pairs, or not text.
@@ -130,15 +119,9 @@ def as_columns(x):
 
 
 def join_words(x):
-    """Sentences of words as texts. Input that is not nested does not change.
+    """Sentences of words as texts, list of str; other input does not change.
 
-    Args:
-        x: list, array, series or tensor of sentences, a sentence being a list or an
-            array of str or bytes; or a tuple of one of these.
-
-    Returns:
-        list of str, with a space between words. White space inside a word becomes
-        "_", and half of a surrogate pair U+FFFD.
+    White space inside a word becomes "_", and half of a surrogate pair U+FFFD.
 
     Raises:
         TypeError: if a sentence is not a list, or a word is not a string.

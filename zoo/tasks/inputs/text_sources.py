@@ -15,9 +15,6 @@ def plain_column(values):
 
     Such columns are those of Arrow and of Hugging Face's datasets, a `deque`, and any
     other object that has a length and rows. What has a dtype is an array already.
-
-    Args:
-        values: any value.
     """
     if isinstance(values, (*KNOWN_TYPES, *READ_OTHERWISE)) or hasattr(values, "dtype"):
         return values
@@ -33,10 +30,7 @@ def plain_columns(x):
 
 
 def table_columns(x):
-    """The columns of a table by name, a dict; or None if `x` is no table.
-
-    Tables are those of pandas, Polars, Arrow and Hugging Face's datasets.
-    """
+    """The columns of a table of pandas, Polars, Arrow or `datasets`; or None."""
     if isinstance(x, KNOWN_TYPES) or not hasattr(x, "__len__"):
         return None
     names = getattr(x, "column_names", None)

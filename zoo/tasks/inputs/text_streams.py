@@ -135,11 +135,7 @@ class _Stream:
             )
 
     def batches(self, size):
-        """Yields tuples of texts, targets and weights of a batch.
-
-        Args:
-            size: int, of batches that are made of rows.
-        """
+        """Yields tuples of texts, targets and weights of a batch of `size` rows."""
         items = self._items()
         if not self.of_rows:
             yield from items

@@ -55,20 +55,11 @@ class Texts:
         return self.targets[0].numpy() if self.targets else None
 
     def split(self, share):
-        """Splits rows for validation off.
+        """Splits the share of rows for validation off: two `Texts`.
 
         As many rows are held out as in Keras, which takes the last ones. If a row has
         one of a few labels, they are the last ones of each label, so that all labels
-        have their shares.
-
-        Args:
-            share: float in (0, 1).
-
-        Returns:
-            two `Texts`, for training and for validation.
-
-        Raises:
-            ValueError: if a part would have no rows.
+        have their shares. Raises ValueError if a part would have no rows.
         """
         count = len(self.columns[0])
         cut = int(count * (1 - share))
@@ -94,11 +85,7 @@ class Texts:
         return array_batches(self.task, self.columns, self.targets, plan)
 
     def epochs(self, run):
-        """The batches of all epochs of `fit`, as its arguments by name.
-
-        Args:
-            run: `zoo.tasks.fitting.epochs.Run`.
-        """
+        """The batches of all epochs of a `Run`: arguments of Keras' `fit` by name."""
         plan = BatchPlan(run.batch_size, run.shuffle, run.seed, (), run.token_budget)
         make = self.task.make_batches
         if not run.steps_per_epoch:
@@ -119,38 +106,19 @@ class Texts:
         return {"x": remaining_epochs.with_options(untuned())}
 
     def evaluation(self, batch_size, steps):
-        """The arguments of Keras' `evaluate`, by name.
-
-        Args:
-            batch_size, steps: as of `evaluate`.
-
-        Raises:
-            ValueError: if the number of steps is limited.
-        """
+        """The arguments of Keras' `evaluate`, by name; `steps` must be None."""
         refuse_steps(steps, "steps")
         return {"x": self.task.make_batches(self, BatchPlan(batch_size))}
 
     def validation(self, run):
-        """`validation_data` of Keras' `fit`.
-
-        Args:
-            run: `zoo.tasks.fitting.epochs.Run`. Without a size of batches, one has at
-                most `token_budget` tokens.
-
-        Raises:
-            ValueError: if the number of steps is limited.
-        """
+        """`validation_data` of Keras' `fit`, whose batches a `Run` limits."""
         refuse_steps(run.validation_steps, "validation_steps")
         size = run.validation_batch_size
         budget = run.token_budget if size is None else None
         return self.task.make_batches(self, BatchPlan(size, token_budget=budget))
 
     def one_batch(self):
-        """x, y and weights of a batch with all rows.
-
-        Raises:
-            TypeError: if the texts lack an input of the model, such as masks.
-        """
+        """x, y and weights of a batch with all rows, checked to be complete."""
         example = encode_batch(self.task, self.columns, *self.targets)
         x, y, weights = keras.utils.unpack_x_y_sample_weight(example)
         missing = sorted(self.task.input.keys() - self.task.complete(x).keys())
@@ -163,13 +131,7 @@ class Texts:
         return x, y, weights
 
     def predict(self, predict, batch_size, steps):
-        """The outputs of the task, in the order of the rows.
-
-        Args:
-            predict: function of data and a batch size, Keras' `predict`.
-            batch_size: int, or None.
-            steps: int or None, which must be None.
-        """
+        """The outputs of `predict`, a function of data, in the order of the rows."""
         check_predicts(self.task)
         refuse_steps(steps, "steps")
         if not self.columns[0].shape[0]:
@@ -201,11 +163,7 @@ class TextDataset:
         return len(texts) if isinstance(texts, tuple) else 1
 
     def in_memory(self):
-        """`Texts` of all batches.
-
-        Raises:
-            ValueError: if there is no batch, or a target does not fit its text.
-        """
+        """`Texts` of all batches, of which there must be one."""
         batches = list(self.dataset)
         if not batches:
             raise ValueError("A dataset must have a batch. Received: an empty one.")

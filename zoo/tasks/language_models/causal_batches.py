@@ -96,21 +96,11 @@ def check_texts(task, data, plan):
 
 
 def training_rows(task, texts, batch_size, shuffle, seed):
-    """The streams or packed rows of texts, for all replicas.
+    """`zoo.data.DocumentStreams` or `PackedRows` of texts, for all replicas.
 
-    Args:
-        task: `zoo.CausalLM`.
-        texts: numpy array of bytes (N,).
-        batch_size: int, packed rows of a batch on all replicas, by default 32.
-        shuffle: bool, whether texts and packed rows are shuffled, and windows have
-            random lengths if the task says so.
-        seed: int, of the order.
-
-    Returns:
-        `zoo.data.DocumentStreams` or `zoo.data.PackedRows`.
-
-    Raises:
-        ValueError: if there are fewer tokens than streams, or less than two.
+    `texts` are bytes (N,), `batch_size` the packed rows of a batch on all replicas, by
+    default 32. `shuffle` holds for texts, packed rows and the lengths of windows.
+    Raises ValueError if there are fewer tokens than streams, or less than two.
     """
     parts = list(tokenize_texts(texts, task.tokenizer))
     ids, lengths = map(np.concatenate, zip(*parts, strict=True))

@@ -10,11 +10,7 @@ from zoo.text.white_space import SPACE, strip
 
 
 class Continuation(TextWriter):
-    """Writes on where a text ends: greedily, by beams or by samples, or as a stream.
-
-    The decoder is the backbone of the task, which has `step`. Its states are of a fixed
-    size, as in an LSTM, or they are a cache of all tokens.
-    """
+    """Writes on where a text ends; the decoder is the backbone, which has `step`."""
 
     generation = {"max_new_tokens": 50}
     unused_options = ("extra_tokens",)

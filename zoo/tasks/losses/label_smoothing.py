@@ -112,11 +112,7 @@ def label_logits(logits, labels):
 
 
 def token_losses(logits, labels):
-    """The cross-entropy of each label in nats, float32 (...), from logits (..., V).
-
-    The operations are those of `SmoothedCrossentropy` without smoothing, so TensorFlow
-    runs them once if a step has both.
-    """
+    """The cross-entropy of each label in nats, float32 (...), from logits (..., V)."""
     logits = ops.cast(logits, "float32")
     label = label_logits(logits, ops.cast(labels, "int32"))
     return ops.logsumexp(logits, axis=-1) - label

@@ -84,18 +84,9 @@ class LogitsFunction:
 def fit_losses(losses, task):
     """The losses of `compile` for the outputs of a task.
 
-    A crossentropy that is given by its name or as a function takes logits.
-
-    Args:
-        losses: a name, a function, a loss object, a dict of its config or None; or a
-            nest of them.
-        task: `zoo.tasks.Task`.
-
-    Returns:
-        The same nest of what `with_weighted_mean` takes.
-
-    Raises:
-        LossError: if a loss does not fit, such as an object with `from_logits=False`.
+    A crossentropy that is given by its name or as a function takes logits. Returns what
+    `with_weighted_mean` takes, in the same nest. Raises LossError if a loss does not
+    fit, such as an object with `from_logits=False`.
     """
     return map_leaves(functools.partial(_fit_loss, task), losses)
 
@@ -157,15 +148,7 @@ def _fit_metric(task, given):
 
 
 def _parts(given, found):
-    """The function behind a loss or a metric, and the options that the user gave.
-
-    Args:
-        given: as of `compile`.
-        found: the function or the object that it stands for.
-
-    Returns:
-        function, or the object if it is no function of rows; and dict.
-    """
+    """The function behind a loss or a metric, and the options that the user gave."""
     if isinstance(found, functools.partial):
         return found.func, dict(found.keywords)
     function, options = getattr(found, "fn", found), {}

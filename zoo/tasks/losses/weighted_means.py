@@ -105,10 +105,6 @@ def named_metrics(metrics, task_metrics):
     """The metrics of `compile`, with a task's own ones instead of their names.
 
     Keras' accuracy is a mean over rows, so it depends on the padding of a batch.
-
-    Args:
-        metrics: as of `compile`.
-        task_metrics: list of `keras.metrics.Metric`, or a dict of nameless ones.
     """
     known = {}
     if isinstance(task_metrics, list):
@@ -123,16 +119,7 @@ def named_metrics(metrics, task_metrics):
 
 
 def map_leaves(function, nest):
-    """Calls a function with each entry of a nest of losses or metrics.
-
-    Args:
-        function: of an entry to another one.
-        nest: an entry, or a dict or a list of nests. A dict with a "class_name" is the
-            config of an entry.
-
-    Returns:
-        The same nest of what the function returns.
-    """
+    """Maps the entries of a nest; a dict with "class_name" is an entry."""
     if isinstance(nest, dict) and "class_name" not in nest:
         return {key: map_leaves(function, value) for key, value in nest.items()}
     if isinstance(nest, (list, tuple)):
@@ -143,12 +130,7 @@ def map_leaves(function, nest):
 def interpret(argument, given):
     """A loss or a metric of `compile` as a function or an object of Keras.
 
-    Args:
-        argument: "loss" or "metrics".
-        given: its name, its config, a function, a class or an object.
-
-    Raises:
-        ValueError: if it is something else, or Keras has no such loss or metric.
+    Raises ValueError if Keras has no such `argument`, which is "loss" or "metrics".
     """
     get = keras.losses.get if argument == "loss" else keras.metrics.get
     error = None
@@ -164,16 +146,10 @@ def interpret(argument, given):
 
 
 def with_weighted_mean(loss):
-    """The losses of `compile`, whose means become means over weights.
+    """The losses of `compile`, a nest, whose means become means over weights.
 
-    A mean over weights is sum(weight x loss) / sum(weights), where Keras by default
-    divides by the number of losses.
-
-    Args:
-        loss: a name, a function, a loss object or None, or a dict or list of them.
-
-    Returns:
-        The same structure of loss objects; those of the caller do not change.
+    That is sum(weight x loss) / sum(weights), where Keras by default divides by the
+    number of losses. The caller's objects do not change.
     """
     return map_leaves(_with_weighted_mean, loss)
 
@@ -196,22 +172,11 @@ def _with_weighted_mean(loss):
 
 
 def split_outputs(y_pred, loss, loss_weights, y, sample_weight, names=()):
-    """What belongs to each output that has a loss.
+    """Outputs with losses: list of (output, loss, factor or None, targets, weights).
 
-    Everything but the outputs is a dict of their names, or a list in their order, the
-    order of `keras.tree.flatten`. One loss, factor or weight holds for all outputs.
-
-    Args:
-        y_pred: the outputs, a tensor or a dict or list of them.
-        loss, loss_weights, y, sample_weight: as in `compile` and `fit`.
-        names: names of the outputs, if they are a list.
-
-    Returns:
-        list of (output, loss object, factor or None, targets, weights or None).
-
-    Raises:
-        ValueError: if a name is unknown, a list has a wrong length, or a loss has no
-            targets.
+    Arguments are a dict by the names of the outputs, or a list in the order of
+    `keras.tree.flatten`; one loss, factor or weight holds for all. Raises ValueError if
+    a name is unknown, a list has a wrong length, or a loss has no targets.
     """
     nests = (dict, list, tuple)
     if not isinstance(y_pred, nests):
@@ -267,11 +232,7 @@ def _column(argument, value, names):
 
 
 def weighted_values(loss, y, y_pred, weight):
-    """The losses of an output, and their weights; padding that a loss masks weighs 0.
-
-    Returns:
-        values and weights of one shape, float32.
-    """
+    """The losses of an output and their weights, float32; masked padding weighs 0."""
     mask = mask_of(y_pred)
     y_pred = ops.convert_to_tensor(y_pred, dtype=loss.dtype)
     values = loss.call(ops.convert_to_tensor(y, dtype=loss.dtype), y_pred)

@@ -173,14 +173,10 @@ def best_answers(spans, windows, contexts, count, null_threshold=None):
 
 
 def _distinct_answers(spans, windows, contexts, count):
-    """The best answers to each question whose texts differ.
+    """The best answers whose texts differ, (B, count), best first, see `best_answers`.
 
-    Args:
-        spans, windows, contexts, count: see `best_answers`.
-
-    Returns:
-        scores float32, texts string, begins and ends int32 in bytes, (B, count), best
-        first. The padding has the score `NO_ANSWER_SCORE`, and "" and 0.
+    Scores float32, texts, begins and ends int32 in bytes; `NO_ANSWER_SCORE`, "" and 0
+    are the padding.
     """
 
     def per_question(name, pad):

@@ -46,14 +46,7 @@ def answers_of_spans(task, spans, windows, contexts, threshold):
 
 
 def answer_questions(task, columns, batch_size, threshold):
-    """The best answers to questions, as numpy; see `QuestionAnswerer.answer`.
-
-    Args:
-        task: `zoo.QuestionAnswerer`.
-        columns: tuple of string tensors (B,), questions and contexts.
-        batch_size: int, or None.
-        threshold: float, of "no answer", or None.
-    """
+    """The best answers to questions, as numpy; see `QuestionAnswerer.answer`."""
     rows = tokenise(task, columns)
     windows = rows.pop("windows")
     select = task.preprocessor.selector(rows, bucketed=bool(task.jit_compile))
@@ -83,15 +76,7 @@ def answer_questions(task, columns, batch_size, threshold):
 
 
 def answer_in_graph(task, questions, contexts):
-    """The best answers to questions, in a graph, for an export.
-
-    Args:
-        task: `zoo.QuestionAnswerer`.
-        questions, contexts: string (B,).
-
-    Returns:
-        dict of tensors, see `zoo.tasks.questions.answer_spans.best_answers`.
-    """
+    """The best answers, see `answer_spans.best_answers`, in a graph for an export."""
     rows, _ = task.preprocessor.pack((questions, contexts))
     x, find = task.preprocessor.dense(rows), functools.partial(find_spans, task)
     spans = in_blocks(find, x, ROWS_IN_BLOCK, no_spans(task))

@@ -13,12 +13,8 @@ def answer_texts(answers):
 def answer_list(answers, row):
     """The answers to one question as a list of `Answer`.
 
-    Args:
-        answers: list of `Answer` or of pairs of text and position, or one of them.
-        row: int, for the message.
-
-    Raises:
-        ValueError: if they are something else.
+    `answers` are `Answer` or pairs of text and position, or one of them. Raises
+    ValueError, which names the row, if they are something else.
     """
     if isinstance(answers, tuple) and len(answers) == 2 and isinstance(answers[0], str):
         answers = [answers]

@@ -26,15 +26,7 @@ def label_names_of(task, y):
 
 
 def spans_of_text(text, words):
-    """The spans of a text, see `TokenClassifier.entities`.
-
-    Args:
-        text: str.
-        words: list of dict of tag, score, begin and end, from `tag`.
-
-    Returns:
-        list of dict of text, begin, end, label and score.
-    """
+    """The spans of a text from its tagged words, see `TokenClassifier.entities`."""
     found = []
     for label, first, last in find_spans([word["tag"] for word in words]):
         span = words[first:last]

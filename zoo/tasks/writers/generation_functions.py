@@ -14,14 +14,9 @@ BATCHES_AT_ONCE = 2  # while one waits for memory, the other one computes
 
 
 def write_texts(writer, texts, lengths, size, options):
-    """What is written for each text, list of (list of str, list of float).
+    """What is written for each text (N,): list of (list of str, list of float).
 
-    Args:
-        writer: `TextWriter`.
-        texts: string tensor (N,).
-        lengths: int (N,), their tokens, by which batches are made.
-        size: int, texts of a batch.
-        options: `GenerationOptions`.
+    Batches have `size` texts of similar `lengths`, int (N,).
     """
     order = np.argsort(-lengths, kind="stable")
     repeats = np.array(count_repeats(texts.numpy()), "int32")
@@ -56,10 +51,6 @@ def _compile(writer, options, values):
     """Compiled functions that begin, search and decode.
 
     The first and the last serve all options, and the second all of a structure.
-
-    Args:
-        options: `GenerationOptions`.
-        values: dict, from `_values`.
     """
     task, spec = writer.task, tf.TensorSpec
     begin = _compile_begin(writer, values)
@@ -88,12 +79,7 @@ def _compile(writer, options, values):
 def _compile_begin(writer, values):
     """A compiled function: inputs, what a search begins with, and random numbers.
 
-    Args:
-        values: dict, from `_values`.
-
-    Returns:
-        function of texts, `repeats` of `sample_numbers`, whether caches may grow,
-        and values.
+    It takes texts, `repeats` of `sample_numbers`, whether caches may grow, and values.
     """
 
     def begin(texts, repeats, grows, values):
@@ -126,14 +112,7 @@ def stream_texts(writer, texts, options):
 
 
 def _compile_step(writer, options, row, states, values):
-    """The compiled step of a stream.
-
-    Args:
-        options: `GenerationOptions`.
-        row: dict, from `first_row`.
-        states: those of `row` as in a graph, whose unknown dimensions may change.
-        values: dict, from `_values`.
-    """
+    """The compiled step of a stream; unknown dimensions of `states` may change."""
     structure, end = options.structure(), writer.tokenizer.end_id
 
     def advance(number, alive, row, values):

@@ -11,16 +11,10 @@ NUM_KEYS = 2**62
 def sample_numbers(texts, options, repeats=None):
     """Numbers in [0, 1) by which samples are drawn, in a graph, float32 (R, T).
 
-    They depend on the seed, on the text, and on how many equal texts come before it. So
-    a text gets the same sample in every batch, and equal texts get different ones.
-
-    Args:
-        texts: string (B,).
-        options: `GenerationOptions`, of R / B samples for each text.
-        repeats: int32 (B,), from `count_repeats`; by default 0.
-
-    Returns:
-        float32 (R, T), or (R, 0) without samples.
+    They depend on the seed, on the text, and on `repeats`, how many equal texts come
+    before it. So a text gets the same sample in every batch, and equal texts get
+    different ones. R is B or, with several samples for each text, more; T is 0 without
+    samples.
     """
     repeats = tf.zeros_like(texts, tf.int32) if repeats is None else repeats
     several = tf.where(options.samples, options.num_return, 1)
@@ -44,11 +38,7 @@ def _hash(parts, count):
 
 
 def count_repeats(texts):
-    """How many equal texts come before each text, list of int.
-
-    Args:
-        texts: iterable of str or bytes.
-    """
+    """How many equal texts come before each text, list of int."""
     counts = collections.Counter()
     repeats = []
     for text in texts:

@@ -10,14 +10,7 @@ from zoo.generation import change_if
 
 
 def stop_patterns(stops):
-    """Expressions for a stop text, and for the beginning of one; "" for no stop texts.
-
-    Args:
-        stops: tuple of str.
-
-    Returns:
-        two str.
-    """
+    """Expressions for a stop text and for the beginning of one; "" for none."""
     parts = {stop[:length] for stop in stops for length in range(1, len(stop))}
     return _any(stops), _any(sorted(parts))
 
@@ -25,10 +18,7 @@ def stop_patterns(stops):
 def stop_finder(tokenizer, options):
     """A function that says which sequences end, see `zoo.generation.generate`.
 
-    Args:
-        tokenizer: of the texts that are written.
-        options: `GenerationOptions`; its `stop` is a tuple of str, or the patterns as a
-            tensor.
+    `options.stop` is a tuple of str, or the patterns as a tensor.
     """
     active, patterns = _patterns_of(options)
     if active is False:
@@ -50,11 +40,8 @@ def stop_finder(tokenizer, options):
 def trim_texts(texts, options, done=None):
     """What stands before the first stop text, string (B,).
 
-    Args:
-        texts: string (B,).
-        options: see `stop_finder`.
-        done: bool (B,), which texts are at their end. Others lose an end that may
-            become a stop text. None if all are.
+    Where `done`, bool (B,), is false, an end that may become a stop text is left out,
+    too.
     """
     active, patterns = _patterns_of(options)
 

@@ -65,12 +65,7 @@ class TextWriter:
         return self.task.tokenizer
 
     def generation_options(self, **options):
-        """The options of a generation: the defaults, and the given ones.
-
-        Raises:
-            ValueError: if an option is unknown or out of its range, names no token of
-                the model, or there are more new tokens than positions.
-        """
+        """The options of a generation: the defaults, and the given ones, checked."""
         given = options
         options = {**self.generation, **self.task.options["generation"], **given}
         least, most = options.get("min_new_tokens"), options.get("max_new_tokens")
@@ -109,12 +104,7 @@ class TextWriter:
         return ()
 
     def encode_prompt(self, texts, options):
-        """What the model reads before it writes, dict of int32 (B, L).
-
-        Args:
-            texts: string (B,).
-            options: `GenerationOptions`.
-        """
+        """What the model reads before it writes, dict of int32 (B, L)."""
         return self.task.preprocessor((texts,))
 
     def longest_text(self, options):
@@ -122,15 +112,10 @@ class TextWriter:
         return self.task.sequence_length
 
     def init_search(self, inputs, options, grows=True):
-        """What a search begins with, in a graph.
+        """States, start and limits of `zoo.generation.generate`, in a graph, a dict.
 
-        Args:
-            inputs: dict of int32 (B, L), from `encode_prompt`.
-            options: `GenerationOptions`.
-            grows: bool, whether the caches may grow; else they have room for all.
-
-        Returns:
-            dict of states, start and limits, see `zoo.generation.generate`.
+        `inputs` come from `encode_prompt`. If caches may not grow, they have room for
+        all tokens.
         """
         several = tf.where(options.samples, options.num_return, 1)
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
@@ -138,15 +123,10 @@ class TextWriter:
         return {"states": states, "start": start, "limits": limits}
 
     def init_states(self, inputs, options, grows):
-        """The states before the first new token.
+        """The states before the first new token, that token, and the most tokens.
 
-        Args:
-            inputs: dict of int32 (B, L), from `encode_prompt`.
-            options, grows: see `init_search`.
-
-        Returns:
-            The states and the token that is read first, int32 (R,), of `num_beams`
-            rows for each row of `inputs`; and the most tokens of each, int32 (B,).
+        The token that is read first is int32 (R,), of `num_beams` rows for each row of
+        `inputs`; the most tokens of each row are int32 (B,).
         """
         options = options.resolve()
         sources = tf.reduce_sum(inputs["encoder_padding_mask"], axis=1)
@@ -159,14 +139,7 @@ class TextWriter:
 
     @staticmethod
     def room(rows, longest, beams, grows):
-        """For how many tokens of a row a cache has room at first.
-
-        Args:
-            rows: int32 scalar.
-            longest: the most new tokens.
-            beams: int.
-            grows: see `init_search`.
-        """
+        """For how many tokens of a row a cache has room at first."""
         # The length of a cache that grows in a loop must not be a constant.
         room = tf.maximum(LATER_ENTRIES // beams, 1) + 0 * rows
         return tf.where(grows, tf.minimum(longest, room), longest)
@@ -179,13 +152,8 @@ class TextWriter:
     def text_maker(self, inputs, texts, options):
         """A function of new tokens int32 (B, T) to the texts, string (B,).
 
-        It may also be given which of the texts are at their end, bool (B,). What is not
+        It may also be given which texts are at their end, bool (B,). What is not
         certain of the other ones is then left out.
-
-        Args:
-            inputs: dict of int32 (B, L), from `encode_prompt`.
-            texts: string (B,).
-            options: `GenerationOptions`.
         """
         empty = self.writes_nothing(texts)
 
@@ -207,21 +175,11 @@ class TextWriter:
         return stop_finder(self.tokenizer, options)
 
     def constrain(self, step, begun):
-        """A step and its states, of a writer that restricts which tokens may come next.
-
-        Args:
-            step: see `zoo.generation.generate`.
-            begun: dict, from `init_search`.
-        """
+        """A step and its states that restrict which tokens may come next."""
         return step, begun["states"]
 
     def search(self, begun, options, numbers=None):
-        """Tokens and scores, in a graph; see `zoo.generation.generate`.
-
-        Args:
-            begun: dict, from `init_search`.
-            options, numbers: see `zoo.generation.generate`.
-        """
+        """Tokens and scores, in a graph; see `zoo.generation.generate`."""
         beams, matrix, fused = (
             options.num_beams,
             self.task.head.matrix(),
@@ -248,17 +206,7 @@ class TextWriter:
         return self.search(self.init_search(inputs, options), options, numbers)
 
     def decode(self, tokens, scores, inputs, texts, options):
-        """Texts of tokens, in a graph.
-
-        Args:
-            tokens: int32 (B, num_return, T), and their scores (B, num_return).
-            inputs: dict of int32 (B, L), from `encode_prompt`.
-            texts: string (B,).
-            options: `GenerationOptions`.
-
-        Returns:
-            string and float32 (B, num_return), texts and their scores.
-        """
+        """Texts and scores (B, N), in a graph, of tokens (B, N, T)."""
         flat = tf.reshape(tokens, (-1, tf.shape(tokens)[-1]))
         several = options.num_return
         inputs = {k: tf.repeat(v, several, axis=0) for k, v in inputs.items()}
