@@ -171,65 +171,48 @@ def test_tables_are_tracked_where_keras_skips_them(tmp_path, monkeypatch, classi
     assert all(finding.passed for finding in diagnose(version))
 
 
-@pytest.mark.parametrize(
-    "function, specs, example, error, message",
-    [
-        (
-            lambda x: {"y": tf.RaggedTensor.from_tensor(x)},
-            [FLOATS],
-            EXAMPLE,
-            TypeError,
-            "dict from name to dense tensor.*RaggedTensor",
-        ),
-        (lambda x: x, [FLOATS], EXAMPLE, TypeError, "dense tensor.*Received: "),
-        (
-            double,
-            {"x": tf.RaggedTensorSpec([None, None])},
-            EXAMPLE,
-            TypeError,
-            "`specs` must hold tf.TensorSpecs with names.*RaggedTensorSpec",
-        ),
-        (
-            double,
-            [tf.TensorSpec([None, 3])],
-            EXAMPLE,
-            TypeError,
-            "`specs` must hold tf.TensorSpecs with names",
-        ),
-        (
-            double,
-            {"x": tf.TensorSpec([2, 3])},
-            EXAMPLE,
-            ValueError,
-            "Dimension 0 of every spec must be the batch",
-        ),
-        (
-            double,
-            {"x": tf.TensorSpec([])},
-            {"x": 1.0},
-            ValueError,
-            "Dimension 0 of every spec must be the batch",
-        ),
-        (double, [FLOATS], {}, ValueError, "a value for every spec.*none for 'x'"),
-        (
-            double,
-            [FLOATS],
-            {"x": np.ones(3)},
-            ValueError,
-            r"must have the shape of its spec.*\(3,\) for x=\(None, 3\)",
-        ),
-        (
-            double,
-            [FLOATS],
-            {**EXAMPLE, "mask": 1},
-            ValueError,
-            r"`example` must have the names of `specs`.*\['mask'\]",
-        ),
-    ],
-)
-def test_refused_signatures(tmp_path, function, specs, example, error, message):
-    signatures = {"m": Signature(function, specs, example)}
+BATCH = "Dimension 0 of every spec must be the batch"
+NAMES = "`specs` must hold tf.TensorSpecs with names"
+# What is wrong in a signature, and the error.
+REFUSED = {
+    "ragged": (
+        {"function": lambda x: {"y": tf.RaggedTensor.from_tensor(x)}},
+        TypeError,
+        "dict from name to dense tensor.*RaggedTensor",
+    ),
+    "no dict": ({"function": lambda x: x}, TypeError, "dense tensor.*Received: "),
+    "ragged spec": (
+        {"specs": {"x": tf.RaggedTensorSpec([None, None])}},
+        TypeError,
+        f"{NAMES}.*RaggedTensorSpec",
+    ),
+    "no name": ({"specs": [tf.TensorSpec([None, 3])]}, TypeError, NAMES),
+    "fixed batch": ({"specs": {"x": tf.TensorSpec([2, 3])}}, ValueError, BATCH),
+    "scalar": (
+        {"specs": {"x": tf.TensorSpec([])}, "example": {"x": 1.0}},
+        ValueError,
+        BATCH,
+    ),
+    "no value": ({"example": {}}, ValueError, "a value for every spec.*none for 'x'"),
+    "shape": (
+        {"example": {"x": np.ones(3)}},
+        ValueError,
+        r"must have the shape of its spec.*\(3,\) for x=\(None, 3\)",
+    ),
+    "names": (
+        {"example": {**EXAMPLE, "mask": 1}},
+        ValueError,
+        r"`example` must have the names of `specs`.*\['mask'\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_signatures(tmp_path, name):
+    changes, error, message = REFUSED[name]
+    valid = {"function": double, "specs": [FLOATS], "example": EXAMPLE}
     with pytest.raises(error, match=f"(?s){message}"):
+        signatures = {"m": Signature(**{**valid, **changes})}
         write_version(tmp_path / "m", signatures, [], check=False)
     assert not list(tmp_path.glob("m/*"))
 
