@@ -44,8 +44,9 @@ def save(directory, kind):
             names[name] = f"shard-{i}.safetensors"
             save_checkpoint(directory / names[name], {name: array})
         path.write_text(json.dumps({"weight_map": names}))
-    elif kind == ".pt":
-        path.write_bytes((GOLDENS / "torch_zip.pt").read_bytes())
+    elif kind.endswith(".pt"):
+        name = "torch_legacy.pt" if kind == ".legacy.pt" else "torch_zip.pt"
+        path.write_bytes((GOLDENS / name).read_bytes())
     else:
         save_checkpoint(path, ARRAYS)
     return path
@@ -122,8 +123,10 @@ def read_all(path):
     return dict(open_checkpoint(path))
 
 
-@pytest.mark.parametrize("kind", (".safetensors", ".h5", ".npz", ".index", ".pt"))
-@pytest.mark.parametrize("share", (0.0, 0.3, 0.95))
+@pytest.mark.parametrize(
+    "kind", (".safetensors", ".h5", ".npz", ".index", ".pt", ".legacy.pt")
+)
+@pytest.mark.parametrize("share", (0.0, 0.3, 0.5, 0.8, 0.95))
 def test_a_truncated_file_is_named(tmp_path, kind, share):
     path = save(tmp_path, kind)
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])

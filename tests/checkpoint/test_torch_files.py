@@ -134,15 +134,6 @@ def test_an_old_torch_file_that_contradicts_itself_is_refused(
         read_all(path)
 
 
-@pytest.mark.parametrize("share", (0.1, 0.5, 0.8, 0.99))
-def test_an_old_torch_file_cut_short_is_named(tmp_path, share):
-    whole = (GOLDENS / "torch_legacy.pt").read_bytes()
-    path = tmp_path / "file.pt"
-    path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ValueError, match=rf"{path}.* must hold a complete"):
-        read_all(path)
-
-
 @pytest.mark.parametrize("legacy", (False, True))
 def test_what_the_tests_write_is_what_torch_writes(tmp_path, legacy):
     draw = np.random.default_rng(0)

@@ -67,21 +67,35 @@ def test_words_with_spaces_and_repeated_words(tmp_path):
     assert vectors.tolist() == [[1, 2], [3, 4], [7, 8]]
 
 
+def damaged_archive():
+    lines = "".join(f"word{i} {i} {i * i}\n" for i in range(999))
+    content = bytearray(gzip.compress(lines.encode()))
+    content[10] |= 6  # a kind of block that does not exist
+    return bytes(content)
+
+
 @pytest.mark.parametrize(
-    "content, message",
+    "name, content, message",
     [
-        ("a 1 2\nb 1\n", "in line 2"),
-        ("a 1 2\nb 1 2 3\n", "more numbers in line 2"),
-        ("2 2\na 1 2\nb 1 x\n", "in line 3"),
-        ("a\n", "in line 1"),
-        ("", "empty first line"),
-        ("a 1 2\n 1 2\n", "in line 2"),
+        ("a.txt", b"a 1 2\nb 1\n", "in line 2"),
+        ("a.txt", b"a 1 2\nb 1 2 3\n", "more numbers in line 2"),
+        ("a.txt", b"2 2\na 1 2\nb 1 x\n", "in line 3"),
+        ("a.txt", b"a\n", "in line 1"),
+        ("a.txt", b"", "empty first line"),
+        ("a.txt", b"a 1 2\n 1 2\n", "in line 2"),
+        ("a.bin", binary()[:40], "must hold 4 vectors, .*Received: 2"),
+        ("a.bin", b"hello\n", "begin with two counts"),
+        ("a.bin", b"4 3\n" + b"x" * 10_000, "longer word after 0 vectors"),
+        ("a.txt.gz", gzip.compress(text().encode())[:30], "must be complete"),
+        ("a.txt.gz", damaged_archive(), "must be complete"),
     ],
 )
-def test_damaged_text_is_refused(tmp_path, content, message):
-    (tmp_path / "a.txt").write_text(content)
+def test_damaged_files_are_refused(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        read_vectors(tmp_path / "a.txt")
+        read_vectors(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="no file of vectors"):
+        read_vectors(tmp_path / f"none-{name}")
 
 
 def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
@@ -92,23 +106,6 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch
     monkeypatch.setattr("zoo.checkpoint.vectors.open_any", denied)
     with pytest.raises(PermissionError, match="a.txt"):
         read_vectors(tmp_path / "a.txt")
-
-
-def test_damaged_binaries_are_refused(tmp_path):
-    path = tmp_path / "a.bin"
-    for content, message in (
-        (binary()[:40], "must hold 4 vectors, .*Received: 2"),
-        (b"hello\n", "begin with two counts"),
-        (b"4 3\n" + b"x" * 10_000, "longer word after 0 vectors"),
-    ):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=message):
-            read_vectors(path)
-    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text().encode())[:30])
-    with pytest.raises(ValueError, match="must be complete"):
-        read_vectors(tmp_path / "a.txt.gz")
-    with pytest.raises(FileNotFoundError, match="no file of vectors"):
-        read_vectors(tmp_path / "none.txt")
 
 
 def test_bad_words_are_not_written(tmp_path):
@@ -135,12 +132,3 @@ def test_real_files(shared):
         words, vectors = read_vectors(directory / name)
         assert len(words) == len(vectors) > 9 and np.isfinite(vectors).all()
         assert width in (None, vectors.shape[1])
-
-
-def test_a_damaged_archive_is_refused(tmp_path):
-    lines = "".join(f"word{i} {i} {i * i}\n" for i in range(999))
-    content = bytearray(gzip.compress(lines.encode()))
-    content[10] |= 6  # a kind of block that does not exist
-    (tmp_path / "a.txt.gz").write_bytes(content)
-    with pytest.raises(ValueError, match="must be complete"):
-        read_vectors(tmp_path / "a.txt.gz")

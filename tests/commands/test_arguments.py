@@ -121,33 +121,21 @@ VALID = {
     "RateCurve": {"rates": (1.0,), "losses": (1.0,), "smoothed": (1.0,)},
     "finetuning_optimizer": {"backbone": None, "rows": 9},
     "layer_depths": {"backbone": None},
-    "train_steps": {
-        "model": None,
-        "make_dataset": None,
-        "steps": 4,
-        "directory": ".",
-        "every": 2,
-    },
+    "train_steps": {"model": None, "make_dataset": None, "steps": 4, "every": 2}
+    | {"directory": "."},
 }
 KERAS = {"Adagrad": keras.optimizers.Adagrad, "AdamW": keras.optimizers.AdamW}
 # What takes no such argument: a step inside of a graph, a record, a model.
 WITHOUT = {
     *("AttentivePooling", "Biattention", "CausalMask", "ComparedSegments"),
     *("EncoderDecoder", "FirstPieces", "InferenceModel", "KeepState", "MergeRows"),
-    *("StatefulModel", "WithScores", "LayerNorm", "PlanUpdates"),
+    *("StatefulModel", "WithScores", "LayerNorm", "PlanUpdates", "empty_cache"),
     *("apply_quantization", "quantization_configs", "quantization_record"),
-    *(
-        "quantization_words",
-        "quantize_again",
-        "quantize_layers",
-        "quantize_model",
-        "quantized_layers",
-        "empty_cache",
-        "entry_index",
-    ),
-    *("visible_entries", "is_lora", "merged_weights", "output_layer"),
-    "follow_trainable",
+    *("quantization_words", "quantize_again", "quantize_layers", "quantize_model"),
+    *("quantized_layers", "entry_index", "visible_entries", "is_lora"),
+    *("merged_weights", "output_layer", "follow_trainable"),
 }
+UNBOUND = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def find_arguments():
@@ -161,11 +149,8 @@ def find_arguments():
             if name == "RegularizedLogits":
                 parameters |= inspect.signature(layers.TokenLogits).parameters
             for argument, parameter in parameters.items():
-                bound = parameter.kind in (
-                    parameter.VAR_POSITIONAL,
-                    parameter.VAR_KEYWORD,
-                )
-                if bound or argument in OBJECTS - {*VALID.get(name, ())} | {"amsgrad"}:
+                objects = OBJECTS - {*VALID.get(name, ())} | {"amsgrad"}
+                if parameter.kind in UNBOUND or argument in objects:
                     continue
                 known = f"{name}.{argument}"
                 kinds = [k for p, k in KINDS.items() if re.fullmatch(p, known)]

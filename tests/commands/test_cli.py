@@ -4,22 +4,24 @@ import errno
 import json
 import re
 
+import keras
 import pytest
 import tiny
 from click.testing import CliRunner
 from command_line import run
 
+import zoo
+from zoo.checkpoint import read_vectors
 from zoo.commands.main import main
+from zoo.data import as_numbers
+from zoo.programs.finetune import labelled_rows
+from zoo.registry import build_backbone
+from zoo.text import WordPieceTokenizer
 
 
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory):
     """Directory of a tiny backbone with its tokenizer."""
-    import keras
-
-    from zoo.registry import build_backbone
-    from zoo.text import WordPieceTokenizer
-
     directory = tmp_path_factory.mktemp("cli") / "preset"
     keras.utils.set_random_seed(1)
     backbone = build_backbone("bert", tiny.CONFIG)
@@ -72,8 +74,6 @@ def test_finetuned_model_evaluates_and_predicts(model, table):
 @pytest.mark.slow
 def test_the_best_epoch_is_kept(preset, table, tmp_path):
     """The report scores the weights of the best epoch."""
-    import zoo
-
     path = tmp_path / "model.keras"
     command = ("finetune", preset, "--data", table, "--valid", table, "--output", path)
     command += ("--epochs", 6, "--batch-size", 8, "--learning-rate", 0.01)
@@ -94,8 +94,6 @@ def test_the_best_epoch_is_kept(preset, table, tmp_path):
 
 @pytest.mark.slow
 def test_finetune_passes_options_to_the_task(preset, table, tmp_path):
-    import zoo
-
     command = ("finetune", preset, "--data", table, "--output", tmp_path / "a.keras")
     command = (*command, "--report", tmp_path / "report", "--epochs", 1)
     options = ("--option", "head=concat_pooling", "--option", "head_dropout=0.0")
@@ -113,9 +111,6 @@ def test_finetune_passes_options_to_the_task(preset, table, tmp_path):
 
 
 def test_rows_for_validation_are_never_none(tmp_path):
-    import zoo
-    from zoo.programs.finetune import labelled_rows
-
     for count in range(2, 9):
         texts = [f"text {row}" for row in range(count)]
         train, valid = labelled_rows.split_off(texts, list(range(count)))
@@ -146,8 +141,6 @@ def test_documents_are_read_if_the_task_has_them(preset, tmp_path):
 
 @pytest.mark.parametrize("label", ["nan", "inf", "-inf", "1e39", "good", "1,5"])
 def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
-    from zoo.data import as_numbers
-
     path = tmp_path / "train.tsv"
     path.write_text(f"text\tscore\na film\t0.5\na plot\t-1e3\nan end\t{label}\n")
     task = ("--task", "text_regressor", "--output", tmp_path / "model.keras")
@@ -161,8 +154,6 @@ def test_targets_of_a_regressor_are_finite_numbers(preset, label, tmp_path):
 
 @pytest.mark.slow
 def test_columns_are_options(preset, model, tmp_path):
-    import zoo
-
     columns = ("--text-column", "Satz", "--label-column", "Art")
     path = tmp_path / "train.csv"
     path.write_text("Satz,Art,Ort\n" + "a good film,good,x\na bad film,bad,y\n" * 4)
@@ -179,8 +170,6 @@ def test_columns_are_options(preset, model, tmp_path):
 
 
 def test_columns_of_tags_are_numbers(tmp_path):
-    import zoo
-
     path = tmp_path / "a.conll"
     path.write_text("1 do AUX _\n2 go VERB _\n")
     found = zoo.TokenClassifier.files.read(path, text_column="1", label_column=-2)
@@ -217,8 +206,6 @@ def test_fill_mask_and_convert(preset, tmp_path):
 
 @pytest.mark.usefixtures("eagerly")
 def test_pretrain_writes_a_preset_and_resumes(tmp_path):
-    import zoo
-
     tiny.write_corpus(tmp_path / "corpus.txt")
     recipe = tiny.recipe({"next_sentence": True}, ema=0.9)
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
@@ -255,8 +242,6 @@ def test_list_and_info():
 
 
 def test_vectors(tmp_path):
-    from zoo.checkpoint import read_vectors
-
     tiny.write_corpus(tmp_path / "a.txt")
     output = tmp_path / "vectors.txt"
     options = ("--embedding-dim", 4, "--epochs", 2, "--output", output)
@@ -273,8 +258,6 @@ def test_vectors(tmp_path):
 
 @pytest.mark.slow
 def test_a_learning_rate_is_found_first(preset, table, tmp_path):
-    import zoo
-
     options = ("--data", table, "--output", tmp_path / "model.keras", "--epochs", 1)
     output = run("finetune", preset, *options, "--learning-rate", "auto")
     found = re.search(r"^learning rate (\S+)$", output, re.MULTILINE)
@@ -287,8 +270,6 @@ def test_a_learning_rate_is_found_first(preset, table, tmp_path):
 
 
 def test_rows_of_one_context_are_split(tmp_path):
-    from zoo.programs.finetune import labelled_rows
-
     for number in range(40):  # of some contexts, the hash chooses the validation
         rows = ["q1", "q2", "q3"], [f"context {number}"] * 3
         train, valid = labelled_rows.split_off(rows, [1, 2, 3], column=1)
@@ -314,8 +295,6 @@ def test_a_classifier_of_pairs_predicts_pairs(preset, tmp_path):
 
 
 def test_models_that_a_command_does_not_take(preset, model, tmp_path, monkeypatch):
-    import zoo
-
     zoo.from_preset(preset, None).save(tmp_path / "backbone.keras")
     output = run("predict", tmp_path / "backbone.keras", "a film", code=1)
     assert "The model must have a task" in output

@@ -8,8 +8,13 @@ import subprocess
 import sys
 import time
 
+import keras
 import pytest
 import tiny
+
+import zoo
+from zoo.registry import build_backbone
+from zoo.text import WordPieceTokenizer
 
 SOON = 10  # seconds; one or two on a machine that does nothing else
 BUSY = 12.0  # seconds, after which TensorFlow is imported and the work has begun
@@ -98,12 +103,6 @@ def test_whatever_a_command_does_it_ends(work, tmp_path):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A directory with a preset, a model, and files for all commands."""
-    import keras
-
-    import zoo
-    from zoo.registry import build_backbone
-    from zoo.text import WordPieceTokenizer
-
     folder = tmp_path_factory.mktemp("interrupts")
     keras.utils.set_random_seed(1)
     backbone = build_backbone("bert", tiny.CONFIG)

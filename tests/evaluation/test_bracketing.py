@@ -1,6 +1,7 @@
 """Scores of trees against counts that the program EVALB gave for the same pairs."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -14,105 +15,101 @@ from zoo.evaluation import (
 )
 from zoo.text import find_leaves, read_tree, read_trees
 
-SITS = "(TOP (S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .)))"
 # Gold tree, predicted tree, and what EVALB with COLLINS.prm prints: the state, words,
 # matched, gold and predicted brackets, exact match, crossing, words scored, right tags.
-PAIRS = [
-    (SITS, SITS, ("valid", 4, 3, 3, 3, 1, 0, 3, 3)),
-    (
-        SITS,
-        "(TOP (S (NP (DT The) (JJ cat)) (NP (VBZ sits)) (. .)))",
-        ("valid", 4, 2, 3, 3, 0, 0, 3, 2),
-    ),
-    # ADVP equals PRT.
-    (
-        "(TOP (S (NP (PRP She)) (VP (VBD gave) (PRT (RP up)))))",
-        "(TOP (S (NP (PRP She)) (VP (VBD gave) (ADVP (RB up)))))",
-        ("valid", 3, 4, 4, 4, 1, 0, 3, 2),
-    ),
-    # Equal brackets match one by one.
-    (
-        "(TOP (S (NP (NP (NN rain))) (VP (VBZ falls))))",
-        "(TOP (S (NP (NN rain)) (VP (VBZ falls))))",
-        ("valid", 2, 3, 4, 3, 0, 0, 2, 2),
-    ),
-    (
-        "(TOP (S (NP (NN rain)) (VP (VBZ falls))))",
-        "(TOP (S (NP (NP (NP (NN rain)))) (VP (VBZ falls))))",
-        ("valid", 2, 3, 3, 5, 0, 0, 2, 2),
-    ),
-    # Another attachment.
-    (
-        "(TOP (S (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) "
-        "(NP (NNS dogs))))))",
-        "(TOP (S (NP (PRP We)) (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) "
-        "(NP (NNS dogs)))))))",
-        ("valid", 6, 6, 6, 7, 0, 0, 6, 6),
-    ),
-    (
-        "(TOP (S (X (NN a) (NN b)) (Y (NN c) (NN d))))",
-        "(TOP (S (NN a) (X (NN b) (NN c)) (NN d)))",
-        ("valid", 4, 1, 3, 2, 0, 1, 4, 4),
-    ),
-    (
-        "(TOP (S (NN a) (X (NN b) (NN c))))",
-        "(TOP (S (X (NN a) (NN b)) (NN c)))",
-        ("valid", 3, 1, 2, 2, 0, 1, 3, 3),
-    ),
-    # A comma changes no bracket. Brackets and dollars are words.
-    (
-        "(TOP (S (`` ``) (S (NP (PRP It)) (VP (VBZ costs) (NP ($ $) (CD 5)))) (, ,) "
-        "('' '') (NP (PRP he)) (VP (VBD said)) (: ;) (-LRB- -LRB-) (. .)))",
-        "(TOP (S (`` ``) (S (NP (PRP It)) (VP (VBZ costs) (NP ($ $) (CD 5)) (, ,))) "
-        "('' '') (NP (PRP he)) (VP (VBD said)) (: ;) (-LRB- -LRB-) (. .)))",
-        ("valid", 12, 7, 7, 7, 1, 0, 7, 7),
-    ),
-    # A phrase of punctuation only.
-    (
-        "(TOP (S (NP (NN a)) (PRN (, ,) (: -)) (VP (VB b))))",
-        "(TOP (S (NP (NN a)) (, ,) (: -) (VP (VB b))))",
-        ("valid", 4, 3, 3, 3, 1, 0, 2, 2),
-    ),
-    # A wrong tag of a comma, and another word.
-    (
-        "(TOP (S (NP (NN a)) (, ,) (VP (VB b))))",
-        "(TOP (S (NP (NN a)) (NN ,) (VP (VB b))))",
-        ("error", 3, 0, 0, 0, 0, 0, 0, 0),
-    ),
-    (
-        "(TOP (S (NP (NN a)) (VP (VB b))))",
-        "(TOP (S (NP (NN a)) (VP (VB c))))",
-        ("error", 2, 0, 0, 0, 0, 0, 0, 0),
-    ),
-    (
-        "(TOP (S (NP (NN a)) (. .)))",
-        "(TOP (S (. a) (. .)))",
-        ("skipped", 2, 0, 0, 0, 0, 0, 0, 0),
-    ),
-    # Functions and traces.
-    (
-        "(TOP (S (NP-SBJ-1 (NN a)) (VP (VB b) (NP (-NONE- *-1)) (NP=2 (NN c)))))",
-        "(TOP (S (NP (NN a)) (VP (VB b) (NP (NN c)))))",
-        ("valid", 3, 4, 4, 4, 1, 0, 3, 3),
-    ),
-    (
-        "(TOP (NP (NN a) (NN b)) (VP (VB c)))",
-        "(TOP (NN a) (X (NN b) (VB c)))",
-        ("valid", 3, 0, 2, 1, 0, 1, 3, 3),
-    ),
-    (
-        "(TOP (NP (NN a) (NN b)))",
-        "(TOP (NN a) (NN b))",
-        ("valid", 2, 0, 1, 0, 0, 0, 2, 2),
-    ),
-    (
-        "(TOP (S (NP (NN x)) (. x)))",
-        "(TOP (S (NP (. x)) (NN x)))",
-        ("valid", 2, 1, 2, 1, 0, 0, 1, 1),
-    ),
-]
-GOLDS = [read_tree(gold) for gold, _, _ in PAIRS]
-PREDICTIONS = [read_tree(predicted) for _, predicted, _ in PAIRS]
+PAIRS = """
+(TOP (S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .)))
+(TOP (S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .)))
+valid 4 3 3 3 1 0 3 3
+
+(TOP (S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .)))
+(TOP (S (NP (DT The) (JJ cat)) (NP (VBZ sits)) (. .)))
+valid 4 2 3 3 0 0 3 2
+
+# ADVP equals PRT.
+(TOP (S (NP (PRP She)) (VP (VBD gave) (PRT (RP up)))))
+(TOP (S (NP (PRP She)) (VP (VBD gave) (ADVP (RB up)))))
+valid 3 4 4 4 1 0 3 2
+
+# Equal brackets match one by one.
+(TOP (S (NP (NP (NN rain))) (VP (VBZ falls))))
+(TOP (S (NP (NN rain)) (VP (VBZ falls))))
+valid 2 3 4 3 0 0 2 2
+
+(TOP (S (NP (NN rain)) (VP (VBZ falls))))
+(TOP (S (NP (NP (NP (NN rain)))) (VP (VBZ falls))))
+valid 2 3 3 5 0 0 2 2
+
+# Another attachment.
+(TOP (S (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (NNS
+  dogs))))))
+(TOP (S (NP (PRP We)) (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NNS
+  dogs)))))))
+valid 6 6 6 7 0 0 6 6
+
+(TOP (S (X (NN a) (NN b)) (Y (NN c) (NN d))))
+(TOP (S (NN a) (X (NN b) (NN c)) (NN d)))
+valid 4 1 3 2 0 1 4 4
+
+(TOP (S (NN a) (X (NN b) (NN c))))
+(TOP (S (X (NN a) (NN b)) (NN c)))
+valid 3 1 2 2 0 1 3 3
+
+# A comma changes no bracket. Brackets and dollars are words.
+(TOP (S (`` ``) (S (NP (PRP It)) (VP (VBZ costs) (NP ($ $) (CD 5)))) (, ,) ('' '')
+  (NP (PRP he)) (VP (VBD said)) (: ;) (-LRB- -LRB-) (. .)))
+(TOP (S (`` ``) (S (NP (PRP It)) (VP (VBZ costs) (NP ($ $) (CD 5)) (, ,))) ('' '')
+  (NP (PRP he)) (VP (VBD said)) (: ;) (-LRB- -LRB-) (. .)))
+valid 12 7 7 7 1 0 7 7
+
+# A phrase of punctuation only.
+(TOP (S (NP (NN a)) (PRN (, ,) (: -)) (VP (VB b))))
+(TOP (S (NP (NN a)) (, ,) (: -) (VP (VB b))))
+valid 4 3 3 3 1 0 2 2
+
+# A wrong tag of a comma, and another word.
+(TOP (S (NP (NN a)) (, ,) (VP (VB b))))
+(TOP (S (NP (NN a)) (NN ,) (VP (VB b))))
+error 3 0 0 0 0 0 0 0
+
+(TOP (S (NP (NN a)) (VP (VB b))))
+(TOP (S (NP (NN a)) (VP (VB c))))
+error 2 0 0 0 0 0 0 0
+
+(TOP (S (NP (NN a)) (. .)))
+(TOP (S (. a) (. .)))
+skipped 2 0 0 0 0 0 0 0
+
+# Functions and traces.
+(TOP (S (NP-SBJ-1 (NN a)) (VP (VB b) (NP (-NONE- *-1)) (NP=2 (NN c)))))
+(TOP (S (NP (NN a)) (VP (VB b) (NP (NN c)))))
+valid 3 4 4 4 1 0 3 3
+
+(TOP (NP (NN a) (NN b)) (VP (VB c)))
+(TOP (NN a) (X (NN b) (VB c)))
+valid 3 0 2 1 0 1 3 3
+
+(TOP (NP (NN a) (NN b)))
+(TOP (NN a) (NN b))
+valid 2 0 1 0 0 0 2 2
+
+(TOP (S (NP (NN x)) (. x)))
+(TOP (S (NP (. x)) (NN x)))
+valid 2 1 2 1 0 0 1 1
+"""
+
+
+def read_pairs():
+    """Yields a gold tree, a predicted one and the counts of each pair."""
+    for block in PAIRS.strip().split("\n\n"):
+        block = re.sub("^#.*\n", "", block)
+        trees, _, counts = block.rpartition("\n")
+        gold, predicted = re.split(r"\n(?=\(TOP)", trees)
+        state, *numbers = counts.split()
+        yield read_tree(gold), read_tree(predicted), (state, *map(int, numbers))
+
+
+GOLDS, PREDICTIONS, COUNTS = map(list, zip(*read_pairs(), strict=True))
 # The summary that EVALB prints for all pairs together, in percent.
 SUMMARY = {
     "recall": 80.85,
@@ -123,10 +120,10 @@ SUMMARY = {
 }
 
 
-@pytest.mark.parametrize("number", range(len(PAIRS)))
+@pytest.mark.parametrize("number", range(len(COUNTS)))
 def test_counts_are_those_of_evalb(number):
     counts = count_brackets(GOLDS[number], PREDICTIONS[number])
-    assert dataclasses.astuple(counts) == PAIRS[number][2]
+    assert dataclasses.astuple(counts) == COUNTS[number]
 
 
 def test_scores_are_those_of_evalb():
@@ -149,7 +146,7 @@ def test_an_assessment_has_the_scores_of_any_rows():
         for name, statistic in found.statistics.items():
             assert statistic(np.array(rows)) == expected[name], (name, rows)
     assert found.errors[0] == 0 and found.errors[1] == pytest.approx(1 / 3)
-    states = [row[2][0] for row in PAIRS]
+    states = [counts[0] for counts in COUNTS]
     errors = dict(zip(states, found.errors, strict=True))
     assert errors["error"] == 1 and errors["skipped"] == 0
 

@@ -94,8 +94,7 @@ def test_official_scores(seed):
         ]
         assert squad_scores(references, kept)[name] >= best - 1e-9
     rows = [i for i, row in enumerate(references) if row]
-    references = [references[i] for i in rows]
-    predictions = [predictions[i] for i in rows]
+    references, predictions = ([p[i] for i in rows] for p in (references, predictions))
     by_id = {str(i): text for i, text in enumerate(predictions)}
     expected = first.evaluate(as_dataset(references), by_id)
     found = squad_scores(references, predictions)

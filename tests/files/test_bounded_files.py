@@ -11,6 +11,7 @@ import io
 import json
 import lzma
 import pickle
+import re
 import tracemalloc
 import zipfile
 
@@ -60,12 +61,61 @@ def refused(message):
     assert peak < MANY // 2, f"{peak} bytes"
 
 
-@pytest.mark.parametrize("name", PICKLES)
-def test_a_pickle_of_strings(tmp_path, name):
-    path = tmp_path / "itos.pkl"
-    path.write_bytes(PICKLES[name])
-    with refused(r"itos\.pkl` must.* its pickle was refused"):
-        read_strings(path)
+COMPRESSED = {
+    ".gz": gzip.compress(bytes(MANY)),
+    ".xz": lzma.compress(bytes(MANY), preset=0),  # with a small dictionary
+}
+VECTORS = {
+    "vectors.bin": b"2 999999999\na " + bytes(99),
+    "other.bin": b"9" * 99 + b" 3\na " + bytes(99),
+    "numbers.txt": b"9" * 10**4 + b" 3\na 1 2 3\n",
+    "words.txt.gz": COMPRESSED[".gz"],
+    "words.bin.gz": gzip.compress(b"999999 9999\n" + bytes(MANY)),
+}
+JSON = (b"[" * 10**5, b'{"a":' * 10**5, b"[" + b"1" * 10**5 + b"]", b"{")
+JSON_READERS = {
+    "config": read_json,
+    "fastai": FastaiTokenizer,
+    "gpt2": lambda path: GPT2Tokenizer(path, ()),
+}
+DATA_READERS = {
+    "table.csv": read_labelled,
+    "table.jsonl": read_labelled,
+    "tags.conll": read_conll,
+    "questions.json": read_squad,
+}
+# The name of a file, its content, its reader, and what the error says after the name.
+REFUSED = {
+    **{
+        f"pickle of strings, {name}": (
+            *("itos.pkl", content, read_strings),
+            "` must.* its pickle was refused",
+        )
+        for name, content in PICKLES.items()
+    },
+    **{
+        name: (name, content, read_vectors, "`? must")
+        for name, content in VECTORS.items()
+    },
+    **{
+        f"JSON {number} of {name}": ("a.json", content, read, "` must be JSON. Receiv")
+        for number, content in enumerate(JSON)
+        for name, read in JSON_READERS.items()
+    },
+    **{
+        name + suffix: (name + suffix, content, read, " must hold at most 64 times its")
+        for name, read in DATA_READERS.items()
+        for suffix, content in COMPRESSED.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_is_refused(tmp_path, name):
+    file, content, read, message = REFUSED[name]
+    (tmp_path / file).write_bytes(content)
+    with refused(re.escape(file) + message):
+        read(tmp_path / file)
 
 
 @pytest.mark.parametrize("name", TORCH_PICKLES)
@@ -121,23 +171,6 @@ def test_an_array_of_openai(tmp_path):
         read_gpt(tmp_path)
 
 
-VECTORS = {
-    "vectors.bin": b"2 999999999\na " + bytes(99),
-    "other.bin": b"9" * 99 + b" 3\na " + bytes(99),
-    "numbers.txt": b"9" * 10**4 + b" 3\na 1 2 3\n",
-    "words.txt.gz": gzip.compress(bytes(MANY)),
-    "words.bin.gz": gzip.compress(b"999999 9999\n" + bytes(MANY)),
-}
-
-
-@pytest.mark.parametrize("name", VECTORS)
-def test_word_vectors(tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(VECTORS[name])
-    with refused(rf"{name}`? must"):
-        read_vectors(path)
-
-
 TEXTS = {
     "spaces": "a: b" + " " * 10**6 + "c",
     "spaces in an item": "a:\n-" + " " * 10**6 + "\n- b" + " " * 10**6 + "c",
@@ -154,44 +187,6 @@ def test_yaml(name):
         return
     with refused("the text must be YAML"):
         read_flat_yaml(TEXTS[name], "the text")
-
-
-@pytest.mark.parametrize("text", ["[" * 10**5, '{"a":' * 10**5, f"[{'1' * 10**5}]"])
-def test_json(tmp_path, text):
-    (tmp_path / "config.json").write_text(text)
-    with refused(r"config\.json` must be JSON. Received: "):
-        read_json(tmp_path / "config.json")
-
-
-COMPRESSED = {
-    ".gz": gzip.compress(bytes(MANY)),
-    ".xz": lzma.compress(bytes(MANY), preset=0),  # with a small dictionary
-}
-
-
-@pytest.mark.parametrize("make", [FastaiTokenizer, lambda p: GPT2Tokenizer(p, ())])
-@pytest.mark.parametrize("text", ["[" * 10**5, f"[{'1' * 10**5}]", "{"])
-def test_vocabularies_in_json(tmp_path, make, text):
-    (tmp_path / "vocab.json").write_text(text)
-    with refused(r"vocab\.json` must be JSON. Received: "):
-        make(tmp_path / "vocab.json")
-
-
-READERS = {
-    "table.csv": read_labelled,
-    "table.jsonl": read_labelled,
-    "tags.conll": read_conll,
-    "questions.json": read_squad,
-}
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz"])
-@pytest.mark.parametrize("name", READERS)
-def test_compressed_data(tmp_path, name, suffix):
-    path = tmp_path / f"{name}{suffix}"
-    path.write_bytes(COMPRESSED[suffix])
-    with refused(f"{path} must hold at most 64 times its size"):
-        READERS[name](path)
 
 
 def test_a_parquet_file_of_one_value(tmp_path):

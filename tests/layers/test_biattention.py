@@ -1,24 +1,18 @@
-"""Biattention, its pooling and maxout against NumPy."""
+"""Biattention, its pooling, concat pooling and maxout against NumPy."""
 
 import keras
 import numpy as np
 import pytest
 
-from zoo.layers import AttentivePooling, Biattention, Maxout
+from zoo.layers import AttentivePooling, Biattention, ConcatPooling, Maxout
 
 RNG = np.random.default_rng(0)
+SPANS = np.array([(0, 9), (0, 4), (5, 9), (0, 0)])[:, :, None]
+MASK = ((SPANS[:, 0] <= np.arange(9)) & (np.arange(9) < SPANS[:, 1])).astype("int32")
 
 
 def normal(*shape):
     return RNG.normal(0, 0.3, shape).astype("float32")
-
-
-def make_mask(length, spans):
-    """Ones from the first to before the second number, for each row."""
-    mask = np.zeros((len(spans), length), "int32")
-    for row, (start, stop) in enumerate(spans):
-        mask[row, start:stop] = 1
-    return mask
 
 
 def shares_of(scores):
@@ -28,10 +22,9 @@ def shares_of(scores):
 
 def test_biattention_is_its_definition_and_padding_has_no_influence():
     x, y = normal(4, 7, 5) * 5, normal(4, 9, 5) * 5
-    mask = make_mask(9, [(0, 9), (0, 4), (5, 9), (0, 0)])
-    found = np.asarray(Biattention()(x, y, mask))
+    found = np.asarray(Biattention()(x, y, MASK))
     for row in range(4):
-        kept = y[row][mask[row] == 1]
+        kept = y[row][MASK[row] == 1]
         for i, vector in enumerate(x[row]):
             a = shares_of(kept @ vector) @ kept if len(kept) else np.zeros(5)
             expected = np.concatenate([vector, vector - a, vector * a])
@@ -40,18 +33,29 @@ def test_biattention_is_its_definition_and_padding_has_no_influence():
 
 def test_pooling_is_its_definition_and_padding_has_no_influence():
     x = normal(4, 9, 5) - 2
-    mask = make_mask(9, [(0, 9), (0, 4), (5, 9), (0, 0)])
     layer = AttentivePooling()
     layer.build(x.shape)
     vector = normal(5, 1) * 5
     layer.set_weights([vector])
-    found = np.asarray(layer(x, mask))
+    found = np.asarray(layer(x, MASK))
     for row in range(3):
-        kept = x[row][mask[row] == 1]
+        kept = x[row][MASK[row] == 1]
         weighted = shares_of((kept @ vector)[:, 0]) @ kept
         parts = kept.max(0), kept.min(0), kept.mean(0), weighted
         np.testing.assert_allclose(found[row], np.concatenate(parts), atol=5e-6)
     assert not found[3].any()
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_concat_pooling_is_its_definition_and_padding_has_no_influence(reverse):
+    x = normal(4, 9, 5) - 2
+    pooled = ConcatPooling(reverse)(x, MASK).numpy()
+    for row in range(3):
+        kept = x[row][MASK[row] == 1]
+        last = kept[0] if reverse else kept[-1]
+        expected = np.concatenate([last, kept.max(0), kept.mean(0)])
+        np.testing.assert_allclose(pooled[row], expected, atol=1e-6)
+    assert not np.any(pooled[3])
 
 
 def test_maxout_is_the_largest_of_its_functions():
@@ -67,7 +71,7 @@ def test_maxout_is_the_largest_of_its_functions():
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_16_bits_are_near(policy):
-    x, mask = normal(2, 4, 5), make_mask(4, [(0, 4), (0, 2)])
+    x, mask = normal(4, 9, 5), MASK
     wide = Biattention()(x, x, mask)
     narrow = Biattention(dtype=policy)(x, x, mask)
     assert narrow.dtype == policy.removeprefix("mixed_")

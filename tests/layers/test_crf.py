@@ -36,16 +36,10 @@ def paths(row):
     return list(itertools.product(range(3), repeat=LENGTHS[row]))
 
 
-@pytest.mark.parametrize(
-    "boundaries, jit",
-    [
-        (True, False),
-        (False, False),
-        (True, True),
-        pytest.param(False, True, marks=pytest.mark.slow),
-    ],
-)
-def test_likelihood_marginals_and_best_path_by_brute_force(boundaries, jit):
+@pytest.mark.shown("False", "True-True")
+@pytest.mark.parametrize("boundaries", [True, False])
+@pytest.mark.parametrize("jit", [False, True])
+def test_likelihood_marginals_and_best_path_by_brute_force(jit, boundaries):
     layer = make(boundaries)
 
     def run():

@@ -127,10 +127,7 @@ def test_what_is_quantized_is_recorded_and_applied(quantized):
 def test_layers_that_do_not_support_a_config_do_not_change():
     model = tagger()
     quantize_layers(model, keras.quantizers.Int4QuantizationConfig(block_size=-1))
-    modes = {
-        type(layer).__name__: layer.quantization_mode
-        for layer in model._flatten_layers()
-    }
+    modes = {type(x).__name__: x.quantization_mode for x in model._flatten_layers()}
     assert modes["Dense"] == "int4" and modes["LSTM"] is None
 
 
@@ -172,23 +169,21 @@ def test_only_int8_is_known_and_only_once():
 @pytest.mark.parametrize("layer", ["lstm", "words"])
 def test_an_int8_layer_is_made_from_its_config(layer):
     """Twice: Keras must be able to record the arguments of the copy."""
-    layer = LSTM(4, 3, reverse=True) if layer == "lstm" else WordEmbedding(12, 5, 3)
-    shape, inputs = ((3, 5, 6), ROWS.normal(size=(3, 5, 6))), WORDS
-    shape, inputs = shape if isinstance(layer, LSTM) else ((3, 5), inputs)
-    layer.build(shape)
+    layer, inputs = {
+        "lstm": (LSTM(4, 3, reverse=True), ROWS.normal(size=(3, 5, 6))),
+        "words": (WordEmbedding(12, 5, 3), WORDS),
+    }[layer]
+    layer.build(inputs.shape)
     layer.quantize("int8")
     expected = layer(inputs)
     for _ in range(2):
         config = layer.get_config()
         assert config["dtype"]["config"] == {"mode": "int8", "source_name": "float32"}
         copy = type(layer).from_config(config)
-        copy.build(shape)
+        copy.build(inputs.shape)
         copy.set_weights(layer.get_weights())
         layer = copy
-    for found, one in zip(
-        keras.tree.flatten(layer(inputs)), keras.tree.flatten(expected), strict=True
-    ):
-        np.testing.assert_array_equal(found, one)
+    keras.tree.map_structure(np.testing.assert_array_equal, layer(inputs), expected)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -201,10 +196,8 @@ def test_an_int8_lstm_computes_with_the_rounded_matrices(training):
     for name in layer.matrices:
         getattr(plain, name).assign(layer.matrix(name))
     x = ROWS.normal(size=(2, 5, 6)).astype("float32")
-    for found, expected in zip(
-        layer(x, training=training), plain(x, training=training), strict=True
-    ):
-        np.testing.assert_array_equal(found, expected)
+    found, expected = (part(x, training=training) for part in (layer, plain))
+    keras.tree.map_structure(np.testing.assert_array_equal, found, expected)
 
 
 def test_vectors_of_an_int8_table_are_assigned():
@@ -258,9 +251,8 @@ def test_bfloat16_and_int8():
         model = tagger()
     finally:
         keras.config.set_dtype_policy("float32")
-    expected = np.asarray(keras.ops.cast(model(INPUTS["tagger"]), "float32"))
+    expected = np.asarray(model(INPUTS["tagger"]), "float32")
     model.quantize("int8")
     found = model(INPUTS["tagger"])
     assert keras.backend.standardize_dtype(found.dtype) == "bfloat16"
-    found = np.asarray(keras.ops.cast(found, "float32"))
-    assert difference(found, expected) < TOLERANCE
+    assert difference(np.asarray(found, "float32"), expected) < TOLERANCE

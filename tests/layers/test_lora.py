@@ -13,11 +13,7 @@ from adapted_models import (
     tagger,
 )
 
-from zoo.layers import (
-    enable_lora,
-    is_lora,
-    merged_weights,
-)
+from zoo.layers import enable_lora, is_lora, merged_weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize`")
 
@@ -28,13 +24,13 @@ def case(request):
     return MODELS[request.param](), INPUTS[request.param]
 
 
-def fit(model, inputs):
-    """Two updates towards random targets; the weights before and after, by path."""
+def changed_weights(model, inputs):
+    """The paths of the weights that two updates towards random targets change."""
     before = {weight.path: weight.numpy() for weight in model.weights}
     targets = np.random.default_rng(2).normal(size=model(inputs).shape)
     model.compile(keras.optimizers.Adam(0.05), "mse", run_eagerly=True)
     model.fit(inputs, targets, epochs=2, verbose=0)
-    return before, {weight.path: weight.numpy() for weight in model.weights}
+    return {w.path for w in model.weights if not np.array_equal(before[w.path], w)}
 
 
 @pytest.mark.parametrize("int8", [pytest.param(False, marks=pytest.mark.slow), True])
@@ -49,9 +45,7 @@ def test_lora_trains_its_own_weights_only(case, int8):
     tables = [x for x in model._flatten_layers() if hasattr(x, "lora_embeddings_a")]
     trained = {weight.path for weight in model.trainable_weights}
     assert len(trained) == 2 * (len(dense) + len(tables)) and len(dense) >= 3
-    before, after = fit(model, inputs)
-    changed = {path for path in before if not np.array_equal(before[path], after[path])}
-    assert changed == trained and len({w.path for w in model.weights}) == len(after)
+    assert changed_weights(model, inputs) == trained
 
 
 def test_a_head_beside_lora_is_trained_in_full():
@@ -64,9 +58,7 @@ def test_a_head_beside_lora_is_trained_in_full():
     lora = {weight.path for weight in model.weights if is_lora(weight)}
     outside = {path for path in trained if not path.startswith("head")}
     assert outside == lora and "block/attention/query/lora_kernel_a" in lora
-    before, after = fit(model, TOKENS)
-    changed = {path for path in before if not np.array_equal(before[path], after[path])}
-    assert changed == trained
+    assert changed_weights(model, TOKENS) == trained
 
 
 @pytest.mark.parametrize("int8", [False, True])
@@ -82,8 +74,7 @@ def test_files_hold_merged_weights_and_no_lora(case, int8, tmp_path):
     expected = np.asarray(model(inputs))
     model.save(tmp_path / "a.keras")
     copy = keras.saving.load_model(tmp_path / "a.keras")
-    difference_ = difference(copy(inputs), expected)
-    assert difference_ < (TOLERANCE if int8 else 1e-5)
+    assert difference(copy(inputs), expected) < (TOLERANCE if int8 else 1e-5)
     merged = merged_weights(model)
     kept = [weight for weight in model.weights if not is_lora(weight)]
     assert len(merged) == len(kept)

@@ -58,6 +58,11 @@ def make(projection_dim=3, clips=True, reverse=False, dtype="float64", packed=Fa
     return layer
 
 
+def assert_close(found, expected, name=""):
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12, err_msg=name)
+
+
 def data(layer, rows=4, length=5):
     draw = np.random.default_rng(1)
     sizes = [(rows, length, 5), (rows, layer.output_dim), (rows, layer.units)]
@@ -78,11 +83,9 @@ def test_it_is_the_equation(case, training):
     layer = make(*case)
     x, m, c = data(layer)
     found = layer(x, mask=MASK, initial_state=(m, c), training=training)
-    for ours, theirs in zip(found, reference(layer, x, MASK, m, c), strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    assert_close(found, reference(layer, x, MASK, m, c))
     everywhere = reference(layer, x, np.ones_like(MASK), 0 * m, 0 * c)
-    for ours, theirs in zip(layer(x, training=training), everywhere, strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    assert_close(layer(x, training=training), everywhere)
 
 
 def loss_of(layer, x, state, mask, training):
@@ -118,12 +121,10 @@ def test_packed_results_are_the_same(case, steps, monkeypatch):
         for call in (layer, function):
             found = call(x, mask=mask, initial_state=(m, c), training=False)
             expected = reference(layer, x, mask, m, c)
-            for ours, theirs in zip(found, expected, strict=True):
-                np.testing.assert_allclose(ours, theirs, atol=1e-12, err_msg=name)
+            assert_close(found, expected, name)
     expected = gradients(layer, (x, m, c), MASK, training=True)
     found = gradients(layer, (x, m, c), MASK, training=False)
-    for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    assert_close(found, expected)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -150,8 +151,7 @@ def test_the_gradient_equals_automatic_differentiation(case, masked):
         function = tf.function(
             lambda: gradients(layer, inputs, mask, training=True), jit_compile=jit
         )
-        for ours, theirs in zip(function(), expected, strict=True):
-            np.testing.assert_allclose(ours, theirs, atol=1e-12)
+        assert_close(function(), expected)
 
 
 @pytest.mark.slow

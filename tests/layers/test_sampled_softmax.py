@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from zoo.layers import SampledSoftmax
@@ -29,11 +30,14 @@ def whole(layer, hidden, targets):
     return total - np.take_along_axis(logits, targets[..., None], -1)[..., 0]
 
 
-def test_whole_softmax():
-    layer, hidden, targets = make()
-    for training in (False, True):
-        found = layer(hidden, targets, training=training)
-        np.testing.assert_allclose(found, whole(layer, hidden, targets), rtol=1e-5)
+@pytest.mark.parametrize(
+    "num_samples, training", [(None, False), (None, True), (3, False)]
+)
+def test_whole_softmax(num_samples, training):
+    """Without samples, and always in evaluation."""
+    layer, hidden, targets = make(num_samples)
+    found = layer(hidden, targets, training=training)
+    np.testing.assert_allclose(found, whole(layer, hidden, targets), rtol=1e-5)
 
 
 def test_sampled_softmax_by_its_definition():
@@ -48,18 +52,9 @@ def test_sampled_softmax_by_its_definition():
     for row, target in enumerate(targets.ravel()):
         np.testing.assert_allclose(own[row], scores[row, target], rtol=1e-4, atol=1e-4)
         for column, word in enumerate(samples):
-            expected = (
-                -1e9 if word == target else scores[row, word] - np.log(7 * law[word])
-            )
-            np.testing.assert_allclose(
-                logits[row, column], expected, rtol=1e-4, atol=1e-4
-            )
-
-
-def test_evaluation_is_never_sampled():
-    layer, hidden, targets = make(3)
-    found = layer(hidden, targets, training=False)
-    np.testing.assert_allclose(found, whole(layer, hidden, targets), rtol=1e-5)
+            score = scores[row, word] - np.log(7 * law[word])
+            expected, found = -1e9 if word == target else score, logits[row, column]
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_samples_follow_zipfs_law():
@@ -81,7 +76,6 @@ def test_samples_follow_zipfs_law():
 def test_the_mean_gradient_of_samples_is_close_to_the_exact_one():
     layer, hidden, targets = make(100)
     hidden = 0.3 * hidden
-    import tensorflow as tf
 
     def gradient(training):
         with tf.GradientTape() as tape:

@@ -1,9 +1,13 @@
-"""Google's tokenization rules in plain Python, to hold the graph against."""
+"""Google's tokenization rules in plain Python, makers of goldens, and oracles."""
 
+import gzip
+import importlib.util
+import json
 import types
 import unicodedata
 
 import pytest
+from places import GOLDENS
 
 _CHINESE = (
     (0x4E00, 0x9FFF),
@@ -85,3 +89,26 @@ def google():
     if unicodedata.unidata_version != "14.0.0":
         pytest.skip("The reference needs Unicode 14.0.0, that is, Python 3.11.")
     return types.SimpleNamespace(split=split, cut=cut, tokenize=tokenize)
+
+
+@pytest.fixture(scope="session")
+def load_maker():
+    """Function of a name: the script that makes a golden, as a module."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, GOLDENS / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def oracle(shared):
+    """2,033 texts with their pieces by Google's own tokenizers, dicts."""
+    path = shared / "oracles" / "wordpiece_google.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    assert len(rows) == 2033
+    return rows

@@ -1,7 +1,8 @@
-"""Promises of every tokenizer: copies, pipelines and exported models are the same."""
+"""Promises of every tokenizer: copies, pipelines, exported models, files, no texts."""
 
 import copy
 import json
+import pathlib
 import pickle
 
 import pytest
@@ -13,6 +14,7 @@ from tiny_translator import tiny_tokenizer
 
 from zoo import text
 from zoo.serving.graph import TEXT_OPS
+from zoo.text.contents import decode
 from zoo.text.tokenizer import describe_tokenizer, restore_tokenizer
 
 
@@ -24,6 +26,7 @@ FASTAI, OLDER = golden("fastai.json"), golden("fastai_older.json")
 GPT1, SUBTOKENS = golden("gpt1.json"), golden("subword_tokenizer.json")
 MARIAN = golden("marian/separate/texts.json")["texts"]
 TEXTS = ["The the cat[MASK] un un", "", "lows low é \u00c9t\u00e9 cat", "中文 paris."]
+GPT2_TEXTS = ["it's  the end,\n\t isn't it? \u3000", " \x1c\U0001f642\u200d 2\u00b2 "]
 SHORT_TREE = "(S (NP (NN cat)) (VP (VBZ sits)))"
 BPE_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 CHARACTERS = ["<bos>", "<eos>", *"aeht\u00e9", "<oov>", "<pad>", "<bow>", "<eow>"]
@@ -100,6 +103,18 @@ CASES = {
         ["vocabulary.txt"],
         ("ids",),
     ),
+    "words by hash": (
+        lambda: text.WordTokenizer(["the", "cat"], unknown="random"),
+        [*TEXTS, "dog Dog"],
+        ["vocabulary.txt"],
+        ("ids",),
+    ),
+    "words and one unknown": (
+        lambda: text.WordTokenizer(["the", "cat"]),
+        TEXTS,
+        ["vocabulary.txt"],
+        ("ids",),
+    ),
     "bitext": (
         tiny_bitext_tokenizer,
         TEXTS,
@@ -107,7 +122,7 @@ CASES = {
         ("ids",),
     ),
     "byte pairs": (byte_pairs, TEXTS, None, ()),
-    "gpt2": (tiny_byte_tokenizer, TEXTS, None, ()),
+    "gpt2": (tiny_byte_tokenizer, [*TEXTS, *GPT2_TEXTS], None, ()),
     "gpt1": (
         lambda: text.GPT1Tokenizer(GPT1["vocabulary"], GPT1["merges"]),
         GPT1["texts"][:40],
@@ -124,6 +139,7 @@ CASES = {
     "token list": (token_list, TEXTS, None, ()),
     "parsing": (parsing, TEXTS, None, ()),
 }
+PARTS = ("pieces", "starts", "ends")
 LONG = ("gpt1", "fastai 2", "fastai 1", "fastai 0.7")
 EVERY = pytest.mark.parametrize(
     "name",
@@ -131,10 +147,21 @@ EVERY = pytest.mark.parametrize(
 )
 
 
+# Arguments that are no paths, or paths of files in another format.
+NO_PATHS = {
+    text.MarianTokenizer: {"vocabulary", "target_vocabulary"},
+    text.SubwordTokenizer: {"subtokens", "target_subtokens"},
+    text.UnicodeSpeller: {"characters"},
+}
+
+
 def results(tokenizer, texts, methods):
     """Dense tensors of all that a tokenizer makes of texts, a dict."""
     tokens = tokenizer(texts)
     found = {"tokens": tokens}
+    for unit in ("bytes", "characters"):
+        parts = tokenizer.tokenize_with_offsets(texts, unit)
+        found |= dict(zip((f"{unit} {name}" for name in PARTS), parts, strict=True))
     for method in methods:
         found[method] = getattr(tokenizer, method)(tokens.to_tensor(""))
     for method in ("targets", "detokenize"):
@@ -197,3 +224,58 @@ def test_pipelines_and_exported_models_compute_the_same(name, tmp_path):
     used |= {node.op for node in graph.node}
     assert {op for op in used if "Text>" in op} <= TEXT_OPS
     assert not {"PyFunc", "EagerPyFunc"} & used
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_files_may_be_given_by_their_paths(name, tmp_path):
+    tokenizer = CASES[name][0]()
+    arguments, contents = tokenizer.to_files()
+    files = {key: file for key, file in tokenizer.files.items() if file in contents}
+    values = {key: decode(contents[file], file) for key, file in files.items()}
+
+    def make(key, path):
+        return type(tokenizer)(**arguments, **{**values, key: path})
+
+    for key in files.keys() - NO_PATHS.get(type(tokenizer), ()):
+        path = tmp_path / files[key]
+        path.write_bytes(contents[files[key]])
+        for form in (str, pathlib.Path):
+            assert make(key, form(path)).get_config() == tokenizer.get_config()
+        with pytest.raises(FileNotFoundError, match="none"):
+            make(key, tmp_path / "none")
+    if hasattr(tokenizer, "save_vocabulary"):
+        tokenizer.save_vocabulary(tmp_path / "saved.txt")
+        assert (tmp_path / "saved.txt").read_bytes() == contents["vocabulary.txt"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_single_texts_no_texts_and_no_tokens(name):
+    make, texts, _, _ = CASES[name]
+    tokenizer, texts = make(), texts[:9]
+    rows = tokenizer(texts).to_list()
+    assert [tokenizer(text).numpy().tolist() for text in texts] == rows
+    assert tokenizer(tf.constant(texts[0])).numpy().tolist() == rows[0]
+    assert tokenizer([]).to_list() == tokenizer(tf.zeros(0, tf.string)).to_list() == []
+    assert tokenizer(["", ""]).to_list() == [[], []] and tokenizer("").shape == (0,)
+    for unit in ("bytes", "characters"):
+        for texts, empty in (([], []), (["", ""], [[], []])):
+            parts = tokenizer.tokenize_with_offsets(texts, unit)
+            assert [part.to_list() for part in parts] == [empty] * 3
+    if hasattr(tokenizer, "detokenize"):
+        texts = tokenizer.detokenize(tf.zeros((2, 0), tf.int32))
+        assert texts.numpy().tolist() == [b"", b""]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_no_text_no_unit_and_no_id_is_refused(name):
+    tokenizer = CASES[name][0]()
+    for texts in (3, [1, 2], None, [["the"], 1], [1.5]):
+        with pytest.raises(TypeError, match="`texts` must be a str, or a list"):
+            tokenizer.tokenize_with_offsets(texts)
+    with pytest.raises(ValueError, match=r"one dimension. Received: shape=\(1, 1\)"):
+        tokenizer.tokenize_with_offsets([["the"]])
+    with pytest.raises(ValueError, match="`unit` must be one of 'bytes', 'characters'"):
+        tokenizer.tokenize_with_offsets("the", unit="words")
+    for id in (-1, 10**6) if tokenizer.all_tokens() else ():
+        with pytest.raises(ValueError, match=rf"must be in \[0, \d+\). .*id={id}\."):
+            tokenizer.id_to_token(id)

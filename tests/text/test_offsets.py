@@ -49,31 +49,6 @@ def test_invalid_bytes_belong_to_the_piece_before(tokenizer):
     assert starts.to_list() == [[1, 5, 11]] and ends.to_list() == [[5, 10, 13]]
 
 
-@pytest.mark.parametrize("unit", ["bytes", "characters"])
-def test_in_a_graph_of_unknown_batch_size(tokenizer, unit):
-    texts = ["café un’", "", "ΟΣ" * 150]
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def graph(texts):
-        return tokenizer.tokenize_with_offsets(texts, unit)
-
-    eager = tokenizer.tokenize_with_offsets(texts, unit)
-    for ours, theirs in zip(graph(tf.constant(texts)), eager, strict=True):
-        assert ours.dtype == tf.int32 and ours.to_list() == theirs.to_list()
-
-
-def test_export(tokenizer, tmp_path):
-    module = tf.Module()
-    module.tokenizer = tokenizer
-    module.ends = tf.function(
-        lambda texts: tokenizer.tokenize_with_offsets(texts, "characters")[2],
-        input_signature=[tf.TensorSpec([None], tf.string)],
-    )
-    tf.saved_model.save(module, str(tmp_path))
-    loaded = tf.saved_model.load(str(tmp_path))
-    assert loaded.ends(tf.constant(["café un", ""])).to_list() == [[4, 7], []]
-
-
 def spans_of(tokenizer, text, unit="characters"):
     """The parts of a text at its tokens, and the tokens."""
     ids, starts, ends = tokenizer.tokenize_with_offsets(text, unit)
@@ -121,13 +96,3 @@ def test_a_tokenizer_of_other_tokens_gives_the_places_of_words():
     assert parts == ["Don't"] * 3 + ["stop", "é!", "é!"]
     assert ids == [3, 4, 5, 0, 0, 6]
     assert tokenizer.pieces(tf.constant(["do", "\x7f"])).row_lengths().numpy().min() > 0
-
-
-@pytest.mark.parametrize("make", [tiny_byte_tokenizer, lambda: CharacterTokenizer(12)])
-def test_wrong_units_and_texts(make):
-    with pytest.raises(ValueError, match="`unit` must be one of 'bytes', 'characters'"):
-        make().tokenize_with_offsets("a", "words")
-    with pytest.raises(TypeError, match="`texts` must be a str"):
-        make().tokenize_with_offsets([1.5])
-    with pytest.raises(ValueError, match="zero dimensions or one"):
-        make().tokenize_with_offsets([["a"]])

@@ -35,27 +35,3 @@ def test_save_and_read_back(tmp_path):
     save_vocabulary(tokens, tmp_path / "new" / "vocab.txt")
     assert Vocabulary(tmp_path / "new" / "vocab.txt").tokens == tokens
     assert [p.name for p in (tmp_path / "new").iterdir()] == ["vocab.txt"]
-
-
-def test_absent_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match="must be an existing file. Received"):
-        Vocabulary(tmp_path / "vocab.txt")
-
-
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
-        (["a", " ", "b"], "must not have empty tokens. Received an empty one at id 1"),
-        (["a", "b", "a "], "repeated tokens. Received 'a' at ids 0 and 2"),
-        (["a", "b"], r"special tokens \['\[UNK\]'\]. Received 2 tokens without"),
-    ],
-)
-def test_unfit_tokens(tokens, message):
-    with pytest.raises(ValueError, match=message):
-        Vocabulary(tokens, required=["[UNK]"])
-
-
-@pytest.mark.parametrize("source", [[b"a"], 3, None, b"a"])
-def test_tokens_must_be_strings(source):
-    with pytest.raises(TypeError, match="`vocabulary` must be a path or a sequence"):
-        Vocabulary(source)

@@ -9,16 +9,12 @@ from zoo.training import Adagrad, AdamW, WarmupLinearDecay
 
 X = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
 Y = X.sum(axis=1, keepdims=True)
-SCHEDULE = WarmupLinearDecay(0.5, 4)
+SCHEDULE, PLAIN = WarmupLinearDecay(0.5, 4), {"weight_decay": 0.0}
 OPTIMIZERS = {
-    "adamw": lambda: AdamW(SCHEDULE, weight_decay=0.0),
+    "adamw": lambda: AdamW(SCHEDULE, **PLAIN),
     "adagrad": lambda: Adagrad(SCHEDULE),
-    "accumulating": lambda: AdamW(
-        SCHEDULE, weight_decay=0.0, gradient_accumulation_steps=2
-    ),
-    "scaled": lambda: keras.optimizers.LossScaleOptimizer(
-        AdamW(SCHEDULE, weight_decay=0.0)
-    ),
+    "accumulating": lambda: AdamW(SCHEDULE, **PLAIN, gradient_accumulation_steps=2),
+    "scaled": lambda: keras.optimizers.LossScaleOptimizer(AdamW(SCHEDULE, **PLAIN)),
 }
 
 

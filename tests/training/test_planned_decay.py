@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.training import AdamW, PlannedDecay, WarmupLinearDecay
+from zoo.training import (
+    AdamW,
+    InverseSquareRoot,
+    PlannedDecay,
+    SlantedTriangle,
+    WarmupLinearDecay,
+)
 
 
 def rates(schedule, steps):
@@ -39,10 +45,45 @@ def test_a_plan_has_the_warmup_of_gpt(updates):
     expected = WarmupLinearDecay(0.3, updates // 500, updates)
     steps = sampled(updates)
     assert rates(schedule, steps) == rates(expected, steps)
-    copy = keras.optimizers.schedules.deserialize(
-        keras.optimizers.schedules.serialize(schedule)
-    )
-    assert rates(copy, steps) == rates(expected, steps)
+
+
+def test_warmup_and_decay_are_straight_lines():
+    found = rates(WarmupLinearDecay(2.0, warmup_steps=4, decay_steps=10), range(12))
+    expected = [0.0, 0.5, 1.0, 1.5, 1.2, 1.0, 0.8, 0.6, 0.4, 0.2, 0.0, 0.0]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    schedule = WarmupLinearDecay(2.0, warmup_steps=2)
+    assert rates(schedule, (0, 1, 2, 100)) == [0.0, 1.0, 2.0, 2.0]
+    assert rates(WarmupLinearDecay(2.0), [0]) == [2.0]
+
+
+def planned(schedule):
+    schedule.plan(3, 20)
+    return schedule
+
+
+SCHEDULES = {
+    "warm-up": lambda: WarmupLinearDecay(2.0, 4, 10),
+    "plan": lambda: planned(PlannedDecay(0.5, warmup_share=0.002)),
+    "triangle": lambda: SlantedTriangle(0.5, 30, 0.25, 8),
+    "planned triangle": lambda: planned(SlantedTriangle(0.5, None, 0.25, 8)),
+    "root": lambda: InverseSquareRoot(7e-4, 4),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_config_holds_the_schedule_and_its_plan(name):
+    schedule = SCHEDULES[name]()
+    options = {"global_clipnorm": 2.0, "bias_correction": False, "layer_decay": 0.9}
+    options |= {"depths": {"block_0": 1}, "gradient_accumulation_steps": 2}
+    optimizer = AdamW(schedule, weight_decay=0.5, **options)
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert copy.get_config() == optimizer.get_config()
+    found = copy._learning_rate
+    assert rates(found, range(0, 60, 7)) == rates(schedule, range(0, 60, 7))
+    if "plan" in name:
+        assert found.planned() == (3, 20)
+        found.plan(0, 1)
+        assert schedule.planned() == (3, 20)
 
 
 def test_without_a_plan_and_after_one_the_rate_stays_at_the_peak():
@@ -66,18 +107,6 @@ def test_a_new_plan_needs_no_new_step():
     assert len(traces) == 1
 
 
-def test_a_config_holds_the_plan():
-    schedule = PlannedDecay(0.5)
-    schedule.plan(3, 20)
-    optimizer = AdamW(schedule)
-    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
-    assert copy.get_config() == optimizer.get_config()
-    copied = copy._learning_rate
-    assert copied.planned() == (3, 20) and copied.peak == 0.5
-    copied.plan(0, 1)
-    assert schedule.planned() == (3, 20)
-
-
 @pytest.mark.parametrize("rate", [-1e-3, float("nan"), np.float32("inf")])
 @pytest.mark.parametrize("before", [float, PlannedDecay])
 def test_a_rate_that_is_set_is_finite(rate, before):
@@ -94,15 +123,9 @@ def test_new_heads_learn_at_a_multiple_of_the_rate():
         layer.build((None, 2))
     kernels = [layer.kernel for layer in layers]
     depths = {"block_0": 0, "block_1": 1}
-    optimizer = AdamW(
-        0.1,
-        weight_decay=0.0,
-        global_clipnorm=None,
-        layer_decay=0.5,
-        depths=depths,
-        head_multiplier=4.0,
-        heads=("classifier",),
-    )
+    options = {"layer_decay": 0.5, "depths": depths, "global_clipnorm": None}
+    options |= {"head_multiplier": 4.0, "heads": ("classifier",)}
+    optimizer = AdamW(0.1, weight_decay=0.0, **options)
     optimizer = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     before = [kernel.numpy() for kernel in kernels]
     optimizer.apply([keras.ops.ones((2, 2))] * 5, kernels)

@@ -10,10 +10,10 @@ from zoo.training import Adagrad, AdamW
 RATE, DECAY, EPSILON = 0.1, 0.3, 1e-4
 UPDATES = 5
 TOLERANCES = {"bfloat16": 2e-2, "float16": 2e-3, "float32": 1e-5, "float64": 1e-8}
+OPTIONS = {"weight_decay": DECAY, "epsilon": EPSILON, "global_clipnorm": 1.0}
 OPTIMIZERS = {
-    "adamw": lambda **options: AdamW(
-        RATE, weight_decay=DECAY, epsilon=EPSILON, **{"global_clipnorm": 1.0, **options}
-    ),
+    "adamw": lambda **options: AdamW(RATE, **{**OPTIONS, **options}),
+    "uncorrected": lambda: AdamW(RATE, **OPTIONS, bias_correction=False),
     "adagrad": lambda **options: Adagrad(RATE, **{"global_clipnorm": 1.0, **options}),
 }
 

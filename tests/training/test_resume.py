@@ -17,17 +17,27 @@ from zoo.training import AdamW, WarmupLinearDecay, train_steps
 from zoo.training.resume import FINISHED_MEMBER, SaveWhole
 
 
-class Stop(keras.callbacks.Callback):
-    """Ends the run at the beginning of a step, as a power cut does."""
+class BeforeStep(keras.callbacks.Callback):
+    """Calls a function of the model before a step."""
 
-    def __init__(self, step):
+    def __init__(self, step, function):
         super().__init__()
-        self.left = step
+        self.left, self.function = step, function
 
     def on_train_batch_begin(self, batch, logs=None):
         if not self.left:
-            raise KeyboardInterrupt
+            self.function(self.model)
         self.left -= 1
+
+
+def stop(model):
+    """Ends the run, as a power cut does."""
+    raise KeyboardInterrupt
+
+
+def make_infinite(model):
+    weight = model.trainable_weights[-1]
+    weight.assign(weight * np.inf)
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +75,10 @@ def run(files, tokenizer, tmp_path):
 
 
 def assert_same(model, other, optimizer=True):
-    for ours, theirs in zip(model.variables, other.variables, strict=True):
-        np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), err_msg=ours.path)
-    if not optimizer:
-        return
-    for ours, theirs in zip(
-        model.optimizer.variables, other.optimizer.variables, strict=True
-    ):
-        np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), err_msg=ours.path)
+    pairs = [(model, other), (model.optimizer, other.optimizer)]
+    for mine, yours in pairs if optimizer else pairs[:1]:
+        for ours, theirs in zip(mine.variables, yours.variables, strict=True):
+            np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
 
 
 def read_log(directory):
@@ -100,7 +106,7 @@ def test_a_stopped_run_ends_as_an_undisturbed_one(run, tmp_path):
     whole = run("whole")
     for step in (3, 1):  # in the second stretch, then in the third
         with pytest.raises(KeyboardInterrupt):
-            run("parts", [Stop(step)])
+            run("parts", [BeforeStep(step, stop)])
     parts = run("parts")
     assert int(parts.optimizer.iterations) == 6
     assert_same(whole, parts)
@@ -115,7 +121,7 @@ def test_a_stopped_run_ends_as_an_undisturbed_one(run, tmp_path):
 def test_updates_that_were_left_out_are_counted(run, tmp_path):
     """As with float16, where an update without finite gradients is left out."""
     with pytest.raises(KeyboardInterrupt):
-        run("parts", [Stop(4)])
+        run("parts", [BeforeStep(4, stop)])
     path = tmp_path / "parts" / "checkpoint.keras"
     model = keras.saving.load_model(path)
     model.optimizer.iterations.assign(3)
@@ -146,7 +152,7 @@ def test_a_line_of_the_log_without_its_checkpoint_is_written_again(
 ):
     run("whole")
     with pytest.raises(KeyboardInterrupt):
-        run("parts", [Stop(2)])
+        run("parts", [BeforeStep(2, stop)])
 
     def killed(self, epoch, logs=None):
         with open(tmp_path / "parts" / "log.csv", "a") as file:
@@ -164,7 +170,7 @@ def test_a_line_of_the_log_without_its_checkpoint_is_written_again(
 
 @pytest.mark.slow
 def test_a_finished_run_is_not_repeated(run):
-    first, again = run("done"), run("done", [Stop(0)])
+    first, again = run("done"), run("done", [BeforeStep(0, stop)])
     assert_same(first, again)
 
 
@@ -172,7 +178,7 @@ def test_a_finished_run_is_not_repeated(run):
 def test_accumulated_gradients_count_as_one_update(run):
     whole = run("whole", gradient_accumulation_steps=2)
     with pytest.raises(KeyboardInterrupt):
-        run("parts", [Stop(3)], gradient_accumulation_steps=2)
+        run("parts", [BeforeStep(3, stop)], gradient_accumulation_steps=2)
     parts = run("parts", gradient_accumulation_steps=2)
     assert int(parts.optimizer.iterations) == int(whole.optimizer.iterations) == 3
     assert_same(whole, parts)
@@ -189,23 +195,9 @@ def test_averaged_weights_are_the_model_at_the_end_only(run, tmp_path):
         for ours, theirs in zip(averaged.weights, raw.weights, strict=True)
     )
     with pytest.raises(KeyboardInterrupt):
-        run("parts", [Stop(3)], **options)
+        run("parts", [BeforeStep(3, stop)], **options)
     assert_same(averaged, run("parts", **options))
     assert_same(averaged, run("averaged", **options))  # finished before
-
-
-class Break(keras.callbacks.Callback):
-    """Makes a weight infinite before a step."""
-
-    def __init__(self, step):
-        super().__init__()
-        self.left = step
-
-    def on_train_batch_begin(self, batch, logs=None):
-        if not self.left:
-            weight = self.model.trainable_weights[-1]
-            weight.assign(weight * np.inf)
-        self.left -= 1
 
 
 @pytest.mark.parametrize(
@@ -216,7 +208,7 @@ def test_a_run_stops_before_it_saves_what_is_not_finite(run, tmp_path, step, upd
     with pytest.raises(
         FloatingPointError, match=f"after update {update}. .*checkpoint"
     ):
-        run("broken", [Break(step)])
+        run("broken", [BeforeStep(step, make_infinite)])
     saved = keras.saving.load_model(checkpoint)
     assert int(saved.optimizer.iterations) == (step // 2) * 2
     assert all(np.isfinite(v.numpy()).all() for v in saved.variables)

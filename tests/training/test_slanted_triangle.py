@@ -83,19 +83,6 @@ def test_fit_plans_it_unless_it_has_steps(tokenizer, steps):
         assert found.rates == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("steps", [None, 30])
-def test_a_config_holds_it(steps):
-    schedule = SlantedTriangle(0.5, steps, 0.25, 8)
-    if steps is None:
-        schedule.plan(3, 20)
-    optimizer = AdamW(schedule)
-    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
-    assert copy.get_config() == optimizer.get_config()
-    found, steps = copy._learning_rate, range(0, 60, 7)
-    assert rates(found, steps) == rates(schedule, steps)
-    assert found.planned() == schedule.planned()
-
-
 @pytest.mark.parametrize("family", ["bert", "elmo"])
 def test_discriminative_rates_fall_by_a_factor_for_each_group(family, tokenizer):
     """ULMFiT's 2.6: the head at the rate, each group below at a 2.6th of the last."""

@@ -10,17 +10,14 @@ import zoo
 from zoo.layers import enable_lora
 from zoo.registry import build_backbone
 from zoo.tasks import TextClassifier
-from zoo.text import CharacterTokenizer
+from zoo.text import CharacterTokenizer, WordPieceTokenizer
 from zoo.training import AdamW, GradualUnfreezing, train_steps
 
 TEXTS, LABELS = tiny.make_texts(8)
 EAGER = {"run_eagerly": True}
 HALF = (pytest.mark.half_precision, pytest.mark.slow)
-CONFIGS = {
-    "bert": tiny.CONFIG,
-    "elmo": tiny.ELMO_CONFIG,
-    "ulmfit": tiny.ULMFIT_CONFIG,
-}
+CONFIGS = {"bert": tiny.CONFIG, "elmo": tiny.ELMO_CONFIG}
+CONFIGS["ulmfit"] = tiny.ULMFIT_CONFIG
 
 
 class Weights(keras.callbacks.Callback):
@@ -60,16 +57,11 @@ def make(family="bert", strategy=None, compile=EAGER, dtype=None, **fields):
         keras.utils.set_random_seed(3)
         config = CONFIGS[family]
         backbone = build_backbone(family, {**config, **fields}, dtype)
-        known = CharacterTokenizer() if family == "elmo" else tiny_tokenizer()
+        pieces = WordPieceTokenizer(tiny.VOCABULARY)
+        known = CharacterTokenizer() if family == "elmo" else pieces
         model = TextClassifier(backbone, known, tiny.LABELS)
         model.compile(AdamW(0.05), **compile)
     return model
-
-
-def tiny_tokenizer():
-    from zoo.text import WordPieceTokenizer
-
-    return WordPieceTokenizer(tiny.VOCABULARY)
 
 
 def fit(model, epochs, *callbacks, **options):
@@ -161,9 +153,7 @@ def test_the_optimizer_has_no_state_of_frozen_layers():
 def test_what_the_user_froze_stays_frozen():
     model = make()
     block = model.backbone.named_layers["block_1"]
-    inner = next(
-        layer for layer in block._flatten_layers() if layer.name == "attention"
-    )
+    (inner,) = (x for x in block._flatten_layers() if x.name == "attention")
     inner.trainable = False
     model.backbone.named_layers["pooler"].trainable = False
     flags = [layer.trainable for layer in model._flatten_layers()]
@@ -255,12 +245,9 @@ def test_a_run_that_is_stopped_goes_on_with_the_right_layers(epoch, tmp_path):
     assert saved.frozen_before == ("backbone/pooler",)
     resumed = run("stopped")
     assert resumed.frozen_before is None
-    for ours, theirs in zip(resumed.variables, whole.variables, strict=True):
-        np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
-    for ours, theirs in zip(
-        resumed.optimizer.variables, whole.optimizer.variables, strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
+    for mine, yours in ((resumed, whole), (resumed.optimizer, whole.optimizer)):
+        for ours, theirs in zip(mine.variables, yours.variables, strict=True):
+            np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
     flags = [[a.trainable for a in m._flatten_layers()] for m in (resumed, whole)]
     assert flags[0] == flags[1]
 

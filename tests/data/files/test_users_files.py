@@ -26,9 +26,7 @@ def rows(path, **options):
 @pytest.mark.parametrize("case", list(READ))
 def test_a_file_is_read(case, tmp_path):
     name, content, options, expected = READ[case]
-    if isinstance(expected, str):
-        words = expected.split()
-        expected = list(zip(words[::2], words[1::2], strict=True))
+    expected = [tuple(row.split("|")) for row in expected.split(" / ")]
     assert rows(write(tmp_path, name, content), **options) == expected
 
 

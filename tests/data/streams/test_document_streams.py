@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from zoo.data import (
     DocumentStreams,
+    PackedRows,
     document_batches,
     read_token_ids,
     tokenize_texts,
@@ -68,12 +69,14 @@ def test_a_window_longer_than_the_stream_has_all_of_it():
     assert streams.batch(0)["token_ids"].shape == (4, (len(IDS) - 1) // 4)
 
 
-def test_a_dataset_has_the_batches_of_its_steps():
-    streams = DocumentStreams(IDS, OFFSETS, 2, 5)
+@pytest.mark.parametrize("kind", [DocumentStreams, PackedRows])
+def test_a_dataset_has_the_batches_of_its_steps(kind):
+    streams = kind(IDS, OFFSETS, 2, 5)
     steps = tf.data.Dataset.from_tensor_slices([3, 0])
     for step, batch in zip((3, 0), document_batches(streams, steps), strict=True):
         for name, expected in streams.batch(step).items():
             np.testing.assert_array_equal(batch[name], expected)
+            assert batch[name].dtype == expected.dtype
 
 
 @pytest.mark.slow

@@ -3,9 +3,8 @@
 import collections
 
 import numpy as np
-import tensorflow as tf
 
-from zoo.data import PackedRows, document_batches
+from zoo.data import PackedRows
 
 DOCUMENTS = [np.arange(10, 17), np.arange(20, 23), np.arange(30, 42), np.array([50])]
 IDS = np.concatenate(DOCUMENTS)
@@ -59,11 +58,3 @@ def test_an_epoch_has_every_token_once_in_another_order():
     again = make(seed=3).batch(4)
     for name, value in rows.batch(4).items():
         np.testing.assert_array_equal(value, again[name])
-
-
-def test_a_dataset_of_the_steps():
-    rows = make()
-    found = list(document_batches(rows, tf.data.Dataset.range(2, 4)))
-    assert [b["token_ids"].shape for b in found] == [(2, 4), (2, 4)]
-    np.testing.assert_array_equal(found[1]["token_ids"], rows.batch(3)["token_ids"])
-    assert found[0]["token_ids"].dtype == tf.int32

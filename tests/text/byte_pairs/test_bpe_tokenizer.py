@@ -94,8 +94,6 @@ def test_rows_of_a_few_words(make):
         ["<unk>", "low"],
         ["<unk>"] * 3,
     ]
-    assert tokenizer("lower").numpy().tolist() == [5]
-    assert tokenizer([]).to_list() == []
     assert tokenizer([b"\xff low"]).to_list() == [[3, 4]]
 
 
@@ -132,46 +130,6 @@ def test_a_vocabulary_may_mark_the_end_of_a_word():
     assert written.numpy().tolist() == [b"low lower"]
 
 
-def test_graphs_and_pipelines_give_equal_ids(make):
-    tokenizer = make()
-    texts = ["low lower", "", "lows"]
-    expected = tokenizer(texts).to_list()
-    compiled = tf.function(
-        tokenizer.__call__, input_signature=[tf.TensorSpec([None], tf.string)]
-    )
-    assert compiled(tf.constant(texts)).to_list() == expected
-    batches = tf.data.Dataset.from_tensor_slices(texts).batch(2).map(tokenizer)
-    assert [row for rows in batches for row in rows.to_list()] == expected
-
-
-def test_files_hold_the_codes(make, tmp_path):
-    path = tmp_path / "codes"
-    path.write_text("\n".join(CODES) + "\n", "utf-8")
-    for tokenizer in (make(), make(path, VOCABULARY, [*SPECIALS, "low"])):
-        arguments, contents = tokenizer.to_files()
-        assert contents["codes.txt"].decode().split("\n")[:-1] == CODES
-        assert arguments["continuation"] == "@@"
-        assert tokenizer(["lows"]).to_list() == [[6, 11]]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    (
-        ((["a"], VOCABULARY), "two symbols.*Received: 'a' in line 1"),
-        ((["#version: 0.2", "a b", "a b c"], VOCABULARY), "'a b c' in line 3"),
-        ((["#version: 0.3", "a b"], VOCABULARY), "version 0.1 or 0.2"),
-        ((CODES, [*SPECIALS[1:], "a", "a"]), "no repeated tokens. Received: 'a'"),
-        ((CODES, ["a", "</s>"]), r"without \['<pad>', '<unk>'\]"),
-        ((CODES, VOCABULARY, SPECIALS[::-1]), "the same special tokens"),
-    ),
-)
-def test_wrong_arguments_are_explained(make, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        make(*arguments)
-    with pytest.raises(FileNotFoundError, match="path of a file, or its lines"):
-        make("no/such/file")
-
-
 # Training -----------------------------------------------------------------------------
 
 
@@ -205,17 +163,6 @@ def test_the_size_of_the_vocabulary_is_kept():
         _, vocabulary = train_bpe(GOLDEN["corpus"] * 2, size)
         assert len(vocabulary) == len({*vocabulary}) <= size
         assert len(vocabulary) > size - 5
-
-
-def test_wrong_sizes_are_explained():
-    with pytest.raises(ValueError, match="Exactly one"):
-        train_bpe(["ab"])
-    with pytest.raises(ValueError, match="Exactly one"):
-        train_bpe(["ab"], 10, 10)
-    with pytest.raises(ValueError, match="special tokens and the characters, 6"):
-        train_bpe(["ab"], 5)
-    with pytest.raises(TypeError, match="single str"):
-        train_bpe("ab", 10)
 
 
 @pytest.mark.external

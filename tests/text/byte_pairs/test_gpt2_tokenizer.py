@@ -1,6 +1,5 @@
-"""GPT-2's tokenizer against the rule of OpenAI's code, in every way of running it."""
+"""GPT-2's tokenizer against the rule of OpenAI's code."""
 
-import gzip
 import itertools
 import json
 import os
@@ -69,30 +68,14 @@ def random_texts(count, seed=0):
     return ["".join(draw.choices(pool, k=draw.randrange(25))) for _ in range(count)]
 
 
-def run_in_every_way(tokenizer, texts, directory):
-    """The ids of texts, eagerly, in a pipeline and in an export."""
-    eager = tokenizer(texts).to_list()
-    dataset = tf.data.Dataset.from_tensor_slices(texts).batch(7).map(tokenizer)
-    assert [row for batch in dataset for row in batch.to_list()] == eager
-    module = tf.Module()
-    module.tokenizer = tokenizer
-    spec = tf.TensorSpec([None], tf.string)
-    module.call = tf.function(lambda x: tokenizer(x).to_tensor(-1), [spec])
-    tf.saved_model.save(module, str(directory))
-    found = tf.saved_model.load(str(directory)).call(tf.constant(texts)).numpy()
-    assert [[i for i in row if i >= 0] for row in found.tolist()] == eager
-    return eager
-
-
-def test_ids_are_those_of_the_rule(tokenizer, tmp_path):
+def test_ids_are_those_of_the_rule(tokenizer):
     texts = ["", " ", "\n", *CORPUS, *random_texts(400)]
     texts += [
         "".join(run) for n in (1, 2, 3) for run in itertools.product(" \n\t", repeat=n)
     ]
-    found = run_in_every_way(tokenizer, texts, tmp_path)
-    encode = rule(tokenizer)
-    assert found == [encode(text) for text in texts]
-    back = tokenizer.detokenize(tf.ragged.constant(found, tf.int32, ragged_rank=1))
+    found, encode = tokenizer(texts), rule(tokenizer)
+    assert found.to_list() == [encode(text) for text in texts]
+    back = tokenizer.detokenize(found)
     assert [text.decode() for text in back.numpy()] == texts
 
 
@@ -152,37 +135,11 @@ def test_files_of_openai_hold_it(tokenizer, tmp_path):
     assert tokenizer.id_to_token(tokenizer.end_id) == END
 
 
-@pytest.mark.parametrize(
-    ("vocabulary", "merges", "kind", "message"),
-    [
-        ([*byte_symbols()], [], ValueError, "all bytes.*1 missing ones"),
-        ([*byte_symbols(), END], ["a b"], ValueError, "1 missing ones.*'ab'"),
-        ([*byte_symbols(), END, END], [], ValueError, "twice"),
-        ([*byte_symbols(), END], ["a"], ValueError, "two symbols"),
-        ({"a": 0, "b": 2}, [], ValueError, "0, 1, 2 and so on"),
-        ([1], [], TypeError, "list of str"),
-        ("absent.json", [], FileNotFoundError, "absent.json"),
-    ],
-)
-def test_bad_files_raise(vocabulary, merges, kind, message):
-    with pytest.raises(kind, match=message):
-        GPT2Tokenizer(vocabulary, merges)
-
-
-def test_ids_outside_the_vocabulary_raise(tokenizer):
-    with pytest.raises(ValueError, match="`id` must be in"):
-        tokenizer.id_to_token(len(tokenizer.vocabulary))
-
-
 def test_training_joins_frequent_pairs():
     tokens, merges = train_byte_bpe(["aab aab aab b"], 260, min_count=2)
     assert tokens[-1] == END and set(byte_symbols()) < set(tokens)
     assert merges == ["a a", "aa b", "\u0120 aab"]
     assert train_byte_bpe(["ab"], 300)[1] == []  # each pair occurs once
-    with pytest.raises(ValueError, match="must hold at least 257"):
-        train_byte_bpe(["a"], 256)
-    with pytest.raises(TypeError, match="iterable of texts"):
-        train_byte_bpe("a text", 300)
 
 
 @pytest.fixture(scope="module")
@@ -211,11 +168,9 @@ def differing(published, texts):
 
 @pytest.mark.external
 @pytest.mark.parametrize("count", [3000, pytest.param(10000, marks=pytest.mark.slow)])
-def test_published_ids_are_those_of_tokenizers(published, shared, count):
-    path = shared / "oracles" / "wordpiece_google.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        texts = [json.loads(line)["text"] for line in file]
-    assert len(texts) > 2000 and differing(published, texts) == []
+def test_published_ids_are_those_of_tokenizers(published, oracle, count):
+    texts = [row["text"] for row in oracle]
+    assert differing(published, texts) == []
     assert differing(published, random_texts(count, seed=1)) == []
     encode = rule(published[0])
     assert [encode(t) for t in texts[:300]] == published[0](texts[:300]).to_list()

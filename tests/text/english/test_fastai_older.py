@@ -1,11 +1,9 @@
 """Tokens of fastai 0.7 and 1, against their rules on spaCy's tokenizer."""
 
 import functools
-import importlib
 import json
 
 import pytest
-import tensorflow as tf
 from places import GOLDENS
 
 from zoo.text import FastaiTokenizer
@@ -63,13 +61,8 @@ def test_rules(version, text, tokens):
 
 
 @VERSIONS
-def test_one_text_alone_and_no_text(version):
-    tokenizer = whole(version)
-    rows = tokenizer(EXPECTED["texts"][:5]).to_list()
-    assert [tokenizer(t).numpy().tolist() for t in EXPECTED["texts"][:5]] == rows
-    assert tokenizer(tf.zeros((0,), tf.string)).to_list() == []
-    assert tokenizer(["", " "]).to_list()[0] == []
-    assert tokenizer(b"\xff\x00 a").shape[0] > 0
+def test_bytes_that_are_no_text_have_tokens(version):
+    assert whole(version)(b"\xff\x00 a").shape[0] > 0
 
 
 def test_texts_are_written_again():
@@ -87,19 +80,10 @@ def test_texts_are_written_again():
         assert tokenizer.detokenize(more)[0].numpy().decode() == expected
 
 
-def test_errors():
-    with pytest.raises(ValueError, match=r"\['_unk_', '_pad_', 'xbos'\].*without"):
-        FastaiTokenizer(SPECIALS["v1"], "0.7")
-    with pytest.raises(ValueError, match=r"\['xxunk', 'xxpad', 'xxbos'\].*without"):
-        FastaiTokenizer(SPECIALS["0.7"], "v1")
-    with pytest.raises(ValueError, match="one of 'v2', 'v1', '0.7'.*Received: 'v0'"):
-        FastaiTokenizer(SPECIALS["v1"], "v0")
-
-
-def test_other_texts_have_the_tokens_of_the_published_rules(monkeypatch):
+def test_other_texts_have_the_tokens_of_the_published_rules(load_maker, monkeypatch):
     pytest.importorskip("spacy", reason="spacy is needed")
     monkeypatch.syspath_prepend(str(GOLDENS))
-    maker = importlib.import_module("make_fastai_older")
+    maker = load_maker("make_fastai_older")
     texts = maker.make_texts(seed=6, lines=500)
     for version, rows in maker.tokenize(texts).items():
         compare(version, texts, rows)

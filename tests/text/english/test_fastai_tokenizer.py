@@ -1,6 +1,5 @@
 """Tokens, ids and vocabularies of fastai, against fastai and spaCy."""
 
-import importlib.util
 import json
 
 import pytest
@@ -97,7 +96,6 @@ def test_unusual_texts(tokenizer):
     assert len(long) == 200000 and set(long[:4]) == set(long)
     alone = tokenizer("the Go.").numpy().tolist()
     assert long[-4:].tolist() == alone
-    assert tokenizer(tf.zeros((0,), tf.string)).to_list() == []
     assert words(train(["é" * 5000]), "é" * 5000) == ["xxrep", "5000", "é"]
 
 
@@ -124,8 +122,6 @@ def test_ids_and_framing():
     features = {"tokens": [[2, 4]], "padding_mask": [[1, 1]]}
     inputs = {"token_ids": [[2, 4]], "padding_mask": [[1, 1]]}
     assert tokenizer.inputs(features) == inputs
-    with pytest.raises(ValueError, match=r"must be in \[0, 7\)"):
-        tokenizer.id_to_token(7)
 
 
 @pytest.mark.parametrize(
@@ -153,23 +149,6 @@ def test_rows_end_where_the_next_document_begins(tokenizer):
     assert tokenizer.detokenize(ragged).numpy().tolist() == expected
     dense = ragged.to_tensor(tokenizer.pad_id)
     assert tokenizer.detokenize(dense).numpy().tolist() == expected
-    assert (
-        tokenizer.detokenize(tf.zeros((2, 0), tf.int32)).numpy().tolist() == [b""] * 2
-    )
-
-
-def test_a_single_text_has_the_ids_of_its_row(tokenizer):
-    texts = [text.encode() for text in EXPECTED["texts"][:3]]
-    rows = [tokenizer(text).numpy().tolist() for text in texts]
-    assert rows == tokenizer(texts).to_list()
-
-
-def test_a_file_holds_the_vocabulary(tokenizer, tmp_path):
-    path = tmp_path / "vocabulary.json"
-    path.write_bytes(tokenizer.to_files()[1]["vocabulary.json"])
-    for other in (FastaiTokenizer(path), FastaiTokenizer(str(path))):
-        assert other.get_config() == tokenizer.get_config()
-    assert "\n\n" in tokenizer.vocabulary
 
 
 @pytest.mark.slow
@@ -185,43 +164,14 @@ def test_vocabulary_is_that_of_fastai(tmp_path):
     assert train_fastai_vocabulary([tmp_path / "a.txt"], 99, 2) == [*SPECIALS, "y"]
     many = [f"w{i % 700} x{i}" for i in range(1400)]
     many = train_fastai_vocabulary(many, minimum_count=2)
-    assert [token for token in many if token[:1] == "w" != token][:3] == [
-        "w0",
-        "w1",
-        "w2",
-    ]
+    words = [token for token in many if token[:1] == "w" != token]
+    assert words[:3] == ["w0", "w1", "w2"]
 
 
-def test_errors(tmp_path):
-    good = ["xxunk", "xxpad", "xxbos"]
-    for missing in good:
-        with pytest.raises(ValueError, match=rf"without \['{missing}'\]"):
-            FastaiTokenizer([token for token in good if token != missing])
-    with pytest.raises(ValueError, match="'a' at ids 3 and 4"):
-        FastaiTokenizer([*good, "a", "a"])
-    with pytest.raises(TypeError, match="an entry 5"):
-        FastaiTokenizer([*good, 5])
-    with pytest.raises(TypeError, match="must be a list of str"):
-        FastaiTokenizer(5)
-    with pytest.raises(FileNotFoundError, match="none.json"):
-        FastaiTokenizer(tmp_path / "none.json")
-    with pytest.raises(ValueError, match="must be one of .*'v2'.*Received: 'v3'"):
-        FastaiTokenizer(good, version="v3")
-    with pytest.raises(ValueError, match="`size` must hold the 9 special tokens"):
-        train_fastai_vocabulary(["a"], 8)
-    with pytest.raises(ValueError, match="`minimum_count` must be an integer from 1"):
-        train_fastai_vocabulary(["a"], minimum_count=0)
-    with pytest.raises(TypeError, match="Put it in a list"):
-        train_fastai_vocabulary("a b")
-
-
-def test_2000_other_texts_have_the_tokens_of_fastai():
+def test_2000_other_texts_have_the_tokens_of_fastai(load_maker):
     pytest.importorskip("fastai", reason="fastai and spacy are needed")
     pytest.importorskip("spacy", reason="fastai and spacy are needed")
-    path = GOLDENS / "make_fastai.py"
-    spec = importlib.util.spec_from_file_location("make_fastai", path)
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+    maker = load_maker("make_fastai")
     texts = maker.generate(seed=5, lines=1000)
     tokens = maker.tokenize(texts)
     distinct = dict.fromkeys(token for row in tokens for token in row)

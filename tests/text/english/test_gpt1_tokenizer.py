@@ -1,7 +1,5 @@
 """GPT-1's tokenizer: the ids of OpenAI's rule, with ftfy, spaCy and a plain BPE."""
 
-import gzip
-import importlib.util
 import itertools
 import json
 import random
@@ -33,16 +31,13 @@ def real(shared):
 
 
 @pytest.fixture(scope="module")
-def maker():
+def maker(load_maker):
     """The script that makes the golden, with OpenAI's rule."""
     pytest.importorskip("ftfy", reason="no ftfy")
     pytest.importorskip("spacy", reason="no spaCy")
     if unicodedata.unidata_version != "14.0.0":
         pytest.skip("The rule needs Unicode 14.0.0, that is, Python 3.11.")
-    spec = importlib.util.spec_from_file_location("make_gpt1", GOLDENS / "make_gpt1.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_maker("make_gpt1")
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +74,6 @@ def test_ids_are_those_of_the_released_rule(tokenizer):
     rows = tokenizer(TEXTS).to_list()
     for text, row, ids in zip(GOLDEN["texts"], rows, GOLDEN["ids"], strict=True):
         assert row == ids, text
-    for text, ids in zip(TEXTS[:5], rows, strict=False):
-        assert tokenizer(text).numpy().tolist() == ids
     found = {id for row in rows for id in row}
     assert len(rows) > 130 and 0 in found and tokenizer.start_id in found
 
@@ -142,8 +135,7 @@ def test_unusual_texts(tokenizer):
     assert rows.to_list()[:3] == [[], [], []] and rows.to_list()[4] == []
     expected = tokenizer("\ufffd\ufffdis\ufffd").numpy().tolist()
     assert rows[3].numpy().tolist() == expected
-    assert tokenizer("").shape == (0,) and tokenizer("").dtype == tf.int32
-    assert tokenizer(tf.zeros((0,), tf.string)).to_list() == []
+    assert tokenizer("").dtype == tf.int32
     long = tokenizer("the cat.\n" * 50000).numpy()
     first = tokenizer("the cat.\nthe").numpy()
     assert len(long) % 50000 == 49999 and long[: len(first)].tolist() == first.tolist()
@@ -163,9 +155,8 @@ def test_ids_and_framing():
     inputs = {"token_ids": [[2, 4]], "padding_mask": [[1, 1]]}
     assert tokenizer.inputs(features) == inputs
     assert [tokenizer.id_to_token(i) for i in range(6)] == tokens
-    for id in (-1, 6):
-        with pytest.raises(ValueError, match=r"must be in \[0, 6\).*id=-?\d"):
-            tokenizer.id_to_token(id)
+    ids = {token: i for i, token in enumerate(tokens)}
+    assert GPT1Tokenizer(ids, ["b a</w>"]).get_config() == tokenizer.get_config()
 
 
 def test_rows_of_ids_become_texts(tokenizer):
@@ -179,54 +170,10 @@ def test_rows_of_ids_become_texts(tokenizer):
     dense = ended.to_tensor(10**9)
     assert tokenizer.detokenize(dense).numpy().tolist() == expected
     assert tokenizer.detokenize(dense.numpy().tolist()).numpy().tolist() == expected
-    assert (
-        tokenizer.detokenize(tf.zeros((2, 0), tf.int64)).numpy().tolist() == [b""] * 2
-    )
     start = [[tokenizer.start_id, 10**6, 2], [2, 10**6, 2]]
     first = GOLDEN["vocabulary"][2].encode()
     assert tokenizer.detokenize(start).numpy().tolist() == [b"", first]
     assert tokenizer.detokenize([[0]]).numpy().tolist() == [b"<unk>"]
-
-
-def test_files_and_dicts_hold_the_tokens(tokenizer, tmp_path):
-    for name, content in tokenizer.to_files()[1].items():
-        (tmp_path / name).write_bytes(content)
-    vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
-    ids = {token: i for i, token in enumerate(GOLDEN["vocabulary"])}
-    (tmp_path / "ids.json").write_text(json.dumps(ids))
-    for other in (
-        GPT1Tokenizer(vocabulary, str(merges)),
-        GPT1Tokenizer(tmp_path / "ids.json", merges),
-        GPT1Tokenizer(ids, GOLDEN["merges"][1:]),
-    ):
-        assert other.get_config() == tokenizer.get_config()
-        assert other(TEXTS[:9]).to_list() == GOLDEN["ids"][:9]
-
-
-def test_errors(tmp_path):
-    good = ["<unk>", "a", "b"]
-    with pytest.raises(ValueError, match=r"must have '<unk>'.*1 missing.*\['<unk>'\]"):
-        GPT1Tokenizer(["a"], [])
-    with pytest.raises(
-        ValueError, match=r"1 missing ones, such as \['ab'\].*two files"
-    ):
-        GPT1Tokenizer(good, ["a b"])
-    with pytest.raises(ValueError, match="no token twice. Received: 'a' twice"):
-        GPT1Tokenizer([*good, "a"], [])
-    with pytest.raises(ValueError, match="must be 0, 1, 2 and so on"):
-        GPT1Tokenizer({"<unk>": 0, "a": 2}, [])
-    with pytest.raises(
-        ValueError, match="two symbols, separated by a space.*'a b c d'"
-    ):
-        GPT1Tokenizer(good, ["a b c d"])
-    with pytest.raises(TypeError, match="an entry 5"):
-        GPT1Tokenizer([*good, 5], [])
-    with pytest.raises(TypeError, match="must be the path of a JSON file"):
-        GPT1Tokenizer(5, [])
-    with pytest.raises(FileNotFoundError, match="`vocabulary` must be .*none.json"):
-        GPT1Tokenizer(tmp_path / "none.json", [])
-    with pytest.raises(FileNotFoundError, match="`merges` must be .*none.txt"):
-        GPT1Tokenizer(good, str(tmp_path / "none.txt"))
 
 
 @pytest.mark.external
@@ -241,11 +188,8 @@ def test_ids_are_those_of_a_published_example(real, shared):
 
 @pytest.mark.slow
 @pytest.mark.external
-def test_2033_texts_have_the_ids_of_the_rule(differing, shared):
-    path = shared / "oracles" / "wordpiece_google.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        texts = [json.loads(line)["text"] for line in file]
-    assert len(texts) == 2033 and differing(texts) == []
+def test_2033_texts_have_the_ids_of_the_rule(differing, oracle):
+    assert differing([row["text"] for row in oracle]) == []
 
 
 @pytest.mark.external

@@ -42,7 +42,6 @@ def test_texts_have_the_ids_of_transformers(tokenizers, name):
     for side, call in (("source", tokenizer), ("target", tokenizer.targets)):
         for text, row in zip(expected["texts"], expected[side], strict=True):
             assert [*call([text]).to_list()[0], tokenizer.end_id] == row, text
-            assert [*call(text).numpy(), tokenizer.end_id] == row
     assert tokenizer.framing.end == (0,)
 
 
@@ -86,8 +85,6 @@ def test_unusual_texts_have_an_answer(tokenizers):
     assert len(long) == 2500 * 6 and long[:6] == long[-6:] == [2, 37, 1, 34, 8, 17]
     # Special tokens in a text are plain text.
     assert {0, 47}.isdisjoint(tokenizer(["a </s> <pad>"]).to_list()[0])
-    assert strings(tokenizer.detokenize(tf.zeros((2, 0), tf.int32))) == ["", ""]
-    assert tokenizer(tf.zeros((0,), tf.string)).shape[0] == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,7 +97,7 @@ def test_files_are_those_of_a_preset_and_of_hugging_face(tokenizers, name):
             assert json.loads(content) == json.loads(stored)
 
 
-def test_wrong_files_raise_errors(tmp_path):
+def test_wrong_files_raise_errors():
     good = arguments("separate")
     pieces = good["vocabulary"]
     missing = {k: v for k, v in pieces.items() if v != 5}
@@ -116,5 +113,3 @@ def test_wrong_files_raise_errors(tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             MarianTokenizer(**{**good, **changes})
-    with pytest.raises(FileNotFoundError):
-        MarianTokenizer(**{**good, "source_model": tmp_path / "source.spm"})

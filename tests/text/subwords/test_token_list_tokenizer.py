@@ -13,16 +13,12 @@ def test_ids_and_texts():
     tokenizer = TokenListTokenizer(TOKENS, TARGET)
     texts = ["a  b\ta", " \u2581c \u00a0 z", "", "</s> a"]
     assert tokenizer(texts).to_list() == [[3, 4, 3], [6, 7, 8], [], [2, 3]]
-    assert tokenizer("a b").numpy().tolist() == [3, 4]
-    assert tokenizer(tf.constant([], tf.string)).to_list() == []
     assert tokenizer.targets(["x a y"]).to_list() == [[4, 3, 5]]
     ids = tf.constant([[4, 0, 5, 1, 4], [3, 9, 1, 1, 1], [1, 4, 4, 4, 4]])
     texts = tokenizer.detokenize(ids).numpy().tolist()
     assert texts == [b"x y", b"<unk> <unk>", b""]
-    assert tokenizer.detokenize(tf.ragged.constant([[4], []])).numpy().tolist() == [
-        b"x",
-        b"",
-    ]
+    texts = tokenizer.detokenize(tf.ragged.constant([[4], []]))
+    assert texts.numpy().tolist() == [b"x", b""]
 
 
 def test_ids_of_special_tokens_are_those_of_the_target():
@@ -50,15 +46,7 @@ def test_a_file_holds_the_tokens(tmp_path):
     assert alone.target_vocabulary_size is None
 
 
-def test_damaged_lists_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="must include the special token '<s>'"):
-        TokenListTokenizer(["<blank>", "</s>", "<unk>"])
-    with pytest.raises(ValueError, match="padding at the same id. Received: 0 and 5"):
-        TokenListTokenizer(TOKENS, [*TARGET[1:], "<blank>"])
-    with pytest.raises(TypeError, match="`target_tokens` must be a path or a sequence"):
-        TokenListTokenizer(TOKENS, [*TARGET, 1])
-    with pytest.raises(FileNotFoundError, match="`tokens` must be an existing file"):
-        TokenListTokenizer(tmp_path / "missing.txt")
+def test_a_file_in_another_encoding_is_refused(tmp_path):
     (tmp_path / "tokens.txt").write_bytes(b"\xff\n")
     with pytest.raises(ValueError, match="must be UTF-8"):
         TokenListTokenizer(tmp_path / "tokens.txt")

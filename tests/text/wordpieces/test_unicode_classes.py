@@ -1,17 +1,14 @@
 """The frozen character data, against the Python it was made from."""
 
 import collections
-import importlib.util
 import pathlib
 
 import numpy as np
 import pytest
-from places import GOLDENS
 
 from zoo.text.learning.wordpiece_training import count_words
 from zoo.text.wordpieces import unicode_classes
 
-MAKER = GOLDENS / "make_unicode14.py"
 # All of planes 0 and 1, the compatibility ideographs, and the others at steps.
 CODES = [
     *range(1, 0xD800),
@@ -47,10 +44,8 @@ def test_sigma_beside_every_character_with_casing(google):
 
 
 @pytest.mark.slow
-def test_file_is_what_its_maker_makes(google, tmp_path, monkeypatch):
-    spec = importlib.util.spec_from_file_location("make_unicode14", MAKER)
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+def test_file_is_what_its_maker_makes(google, load_maker, tmp_path, monkeypatch):
+    maker = load_maker("make_unicode14")
     committed = maker.OUTPUT
     monkeypatch.setattr(maker, "OUTPUT", tmp_path / "unicode14.npz")
     maker.main()

@@ -9,7 +9,7 @@ from zoo.text import WordPieceTokenizer
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 PIECES = ["the", "un", "##able", "##s", "cafe", "a", "##a", "é", "##é", "!", "’", "中"]
 LETTERS = ["σ", "##σ", "##ς", "ο", "##ο", "²", "[", "]", "mask", "##\u1100", "\u1100"]
-VOCABULARY = SPECIALS + PIECES + LETTERS
+VOCABULARY = [*SPECIALS, *PIECES, *LETTERS, "é" * 128]  # of 256 bytes, the most
 
 
 @pytest.fixture(scope="module")
@@ -94,20 +94,6 @@ def test_forms_of_input(tokenizer, form):
     assert ids.to_list() == [[tokenizer.token_to_id(t)] for t in ("the", "un")]
 
 
-def test_one_text_gives_one_row(tokenizer):
-    assert tokenizer("the the").numpy().tolist() == [5, 5]
-    assert tokenizer(tf.constant(b"the")).numpy().tolist() == [5]
-
-
-def test_empty_batches_and_texts(tokenizer):
-    assert tokenizer([]).to_list() == []
-    assert tokenizer(["", "the", ""]).to_list() == [[], [5], []]
-    ids, starts, ends = tokenizer.tokenize_with_offsets([], unit="characters")
-    assert ids.to_list() == starts.to_list() == ends.to_list() == []
-    ids, starts, ends = tokenizer.tokenize_with_offsets(["", ""], unit="characters")
-    assert ids.to_list() == starts.to_list() == ends.to_list() == [[], []]
-
-
 def test_invalid_utf8_vanishes(tokenizer):
     garbage = [b"t\xffh\xe2\x82e", b"\xed\xa0\x80the\xf0\x9f\x98", b"th\xc0\x80e\xc3"]
     assert tokenizer(garbage).to_list() == [[5], [5], [5]]
@@ -135,9 +121,6 @@ def test_properties(tokenizer):
 def test_look_ups_are_checked(tokenizer):
     with pytest.raises(KeyError, match="must be in the vocabulary. Received: .*'x'"):
         tokenizer.token_to_id("x")
-    for outside in (-1, len(VOCABULARY)):
-        with pytest.raises(ValueError, match=rf"Received: id={outside}\."):
-            tokenizer.id_to_token(outside)
 
 
 def test_special_tokens_in_text():
@@ -164,35 +147,3 @@ def test_detokenize(tokenizer):
     assert tokenizer.detokenize(tokenizer("the a")).numpy() == b"the a"
     graph = tf.function(tokenizer.detokenize, reduce_retracing=True)
     assert graph(ids).numpy().tolist() == expected
-
-
-def test_saves_its_vocabulary(tokenizer, tmp_path):
-    tokenizer.save_vocabulary(tmp_path / "vocab.txt")
-    assert WordPieceTokenizer(tmp_path / "vocab.txt").vocabulary == tuple(VOCABULARY)
-
-
-@pytest.mark.parametrize("texts", [3, [1, 2], None, [["the"], 1]])
-def test_texts_must_be_strings(tokenizer, texts):
-    with pytest.raises(TypeError, match="`texts` must be a str, or a list"):
-        tokenizer(texts)
-
-
-def test_texts_have_at_most_one_dimension(tokenizer):
-    with pytest.raises(ValueError, match=r"dimension. Received: shape=\(1, 1\)"):
-        tokenizer([["the"]])
-
-
-def test_unit_is_checked(tokenizer):
-    with pytest.raises(ValueError, match="`unit` must be one of 'bytes', 'characters'"):
-        tokenizer.tokenize_with_offsets("the", unit="words")
-
-
-def test_tokens_have_a_largest_size():
-    with pytest.raises(ValueError, match="at most 256 bytes. Received: 'éé.* 258 b"):
-        WordPieceTokenizer([*SPECIALS, "é" * 129])
-    WordPieceTokenizer([*SPECIALS, "é" * 128])
-
-
-def test_special_tokens_are_required():
-    with pytest.raises(ValueError, match=r"without \['\[MASK\]'\]"):
-        WordPieceTokenizer([*SPECIALS[:4], "the"])

@@ -81,21 +81,3 @@ def test_a_models_inputs_in_a_dataset():
         {"tokens": tokens, "padding_mask": mask}
     )
     assert plainly.keys() == {"character_ids", "padding_mask"}
-
-
-@pytest.mark.parametrize(
-    "arguments, error, message",
-    [
-        ((CHARACTERS[1:],), ValueError, "`characters` must include.*without <bos>"),
-        (([*CHARACTERS, "a"],), ValueError, "repeated entries.*'a'"),
-        (("abc",), TypeError, "`characters` must be a sequence of str"),
-        (([*CHARACTERS, 1],), TypeError, "`characters` must be a sequence of str"),
-        ((CHARACTERS, ["<pad>", "a"]), ValueError, "`vocabulary` must.*without <oov>"),
-        ((CHARACTERS, [*WORDS, "tt"]), ValueError, "repeated entries.*'tt'"),
-        ((CHARACTERS, [*WORDS, "t\nt"]), ValueError, "or line breaks"),
-        ((CHARACTERS, WORDS, 2), ValueError, "at least 3"),
-    ],
-)
-def test_other_dictionaries_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        UnicodeSpeller(*arguments)

@@ -15,16 +15,8 @@ from zoo.text import (
 )
 
 VOCABULARY = ["the", "cat", "Paris", "paris", "Bonn", "0000", "1st", "\u00e9t\u00e9"]
-
-
-CORPUS = [
-    "b a a\u3000c\u00a0b",
-    "B A 12 34\n56",
-    b"a \xff 78",
-    "",
-    "<S> <UNK> ",
-    "\x1cd",
-]
+CORPUS = ["b a a\u3000c\u00a0b", "B A 12 34\n56", b"a \xff 78"]
+CORPUS += ["", "<S> <UNK> ", "\x1cd"]
 
 
 def counted(lowercase, digits):
@@ -58,10 +50,6 @@ def test_files_are_counted_as_texts(tmp_path):
     assert count_words([tmp_path / "a.txt.gz", "a"], 1) == ["a", "b", "\u00e9"]
     assert count_words(["a " * 4 + "b " * 5]) == ["b"]  # five times by default
     assert count_words([], 1) == [] and count_words(["", " "], 1) == []
-    with pytest.raises(TypeError, match="must be an iterable of texts"):
-        count_words("a b")
-    with pytest.raises(ValueError, match="`minimum` must be an integer from 1"):
-        count_words(["a"], 0)
 
 
 def test_a_counted_word_is_found_again(shared):

@@ -11,9 +11,7 @@ import tensorflow as tf
 from places import ROOT
 
 from zoo.data import Packer, WordPacker
-from zoo.text import (
-    WordTokenizer,
-)
+from zoo.text import WordTokenizer
 from zoo.text.words.word_tokenizer import CLASSES
 
 VOCABULARY = ["the", "cat", "Paris", "paris", "Bonn", "0000", "1st", "\u00e9t\u00e9"]
@@ -86,6 +84,7 @@ def test_the_order_of_ids():
     classes = WordTokenizer(["b"], unknown="class")
     assert classes.tokens[4:] == (*(token for token, _ in CLASSES), "b")
     assert tokenizer.ids(classes.tokens[:4]).numpy().tolist() == [0, 1, 2, 3]
+    WordTokenizer(["<NUMBER>"])  # no special token without classes
 
 
 def test_a_hash_is_of_the_word_that_is_looked_up():
@@ -147,40 +146,6 @@ def test_batches_the_same_eagerly_and_in_a_dataset(packer, unknown):
         assert found[real > 0].tolist() == tokenizer.ids(row).numpy().tolist()
 
 
-def test_no_texts_at_all():
-    tokenizer = WordTokenizer(VOCABULARY)
-    assert tokenizer(tf.zeros(0, tf.string)).to_list() == []
-    batch = Packer(tokenizer, 9)((tf.zeros(0, tf.string),))
-    assert batch["word_ids"].shape[0] == 0
-    assert tokenizer("a b").numpy().tolist() == [b"a", b"b"]
-
-
-EXPORT_PROGRAM = """
-import sys, numpy as np, tensorflow as tf
-directory, words, ids = sys.argv[1:]
-loaded = tf.saved_model.load(directory)
-words = tf.constant(open(words, "rb").read().split(b"\\n"))
-np.save(ids, [loaded.unk(words), loaded.random(words), getattr(loaded, "class")(words)])
-"""
-
-
-@pytest.mark.slow
-def test_exports_know_the_words_in_a_process_without_zoo(tmp_path):
-    module, expected = tf.Module(), []
-    words = [word for word in WORDS if word != "\x00"]
-    for unknown in ("unk", "random", "class"):
-        tokenizer = WordTokenizer(VOCABULARY, unknown=unknown)
-        ids = tf.function(tokenizer.ids, [tf.TensorSpec([None], tf.string)])
-        setattr(module, unknown, ids)
-        setattr(module, f"{unknown}_tokenizer", tokenizer)
-        expected.append(tokenizer.ids(words))
-    tf.saved_model.save(module, tmp_path / "model")
-    (tmp_path / "words").write_bytes("\n".join(words).encode())
-    files = [tmp_path / name for name in ("model", "words", "ids.npy")]
-    subprocess.run([sys.executable, "-c", EXPORT_PROGRAM, *files], check=True)
-    np.testing.assert_array_equal(np.load(files[2]), expected)
-
-
 def test_made_within_a_function_or_a_strategy(two_replicas):
     made = []
 
@@ -196,14 +161,6 @@ def test_made_within_a_function_or_a_strategy(two_replicas):
     found = two_replicas.run(tokenizer.ids, [tf.constant(["cat", "x"])])
     for ids in two_replicas.experimental_local_results(found):
         assert ids.numpy().tolist() == [5, 1]
-
-
-def test_a_file_holds_the_words(tmp_path):
-    tokenizer = WordTokenizer(VOCABULARY, True, True, "class")
-    tokenizer.save_vocabulary(tmp_path / "words.txt")
-    twin = WordTokenizer(str(tmp_path / "words.txt"), True, True, "class")
-    assert twin.get_config() == tokenizer.get_config()
-    np.testing.assert_array_equal(twin.ids(WORDS), tokenizer.ids(WORDS))
 
 
 LOCALE_PROGRAM = """
@@ -228,20 +185,3 @@ def test_case_is_the_same_in_every_locale(locale):
         check=True,
     )
     assert done.stdout.strip() == "[4, 5, 6]"
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ({"vocabulary": ["a", "b", "a"]}, "repeated tokens.*'a' at ids 0 and 2"),
-        ({"vocabulary": ["a", ""]}, "must not have empty tokens"),
-        ({"vocabulary": ["a", "<S>"]}, r"must not have special tokens.*\['<S>'\]"),
-        ({"vocabulary": ["<unk>"], "lowercase": True}, "must not have special tokens"),
-        ({"vocabulary": ["<NUMBER>"], "unknown": "class"}, "not have special tokens"),
-        ({"vocabulary": ["a"], "unknown": "hash"}, "`unknown` must be one of.*'hash'"),
-    ],
-)
-def test_impossible_vocabularies_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        WordTokenizer(**arguments)
-    WordTokenizer(["<NUMBER>"])  # no special token without classes
