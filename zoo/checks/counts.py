@@ -8,20 +8,10 @@ from zoo.checks.ranges import LARGEST_INTEGER
 
 
 def whole_number(value, name, least=None, way="", most=LARGEST_INTEGER):
-    """An integer, checked.
+    """An integer, int; ValueError if `value` is another type, too small or too large.
 
-    Args:
-        value: any value. The integers of NumPy are integers, booleans are not.
-        name: str, of the argument.
-        least: int, the smallest value, or None for any.
-        way: str, what to use instead, for the message.
-        most: int, the largest value.
-
-    Returns:
-        int.
-
-    Raises:
-        ValueError: if it is not an integer, too small or too large.
+    The integers of NumPy are integers, booleans are not. `least` may be None. The
+    message has the `name` of the argument, and ends with `way`: what to use instead.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)
@@ -45,7 +35,7 @@ def check_corpus(ids, offsets):
             `ids[offsets[i] : offsets[i + 1]]`.
 
     Returns:
-        ids, as they are; and offsets, int64.
+        ids, unchanged; and offsets, int64.
 
     Raises:
         ValueError: if they have another shape or type, an id is negative or above

@@ -36,13 +36,12 @@ class NumberRule:
 
     def admits(self, value):
         """Whether a value is such a number of Python."""
-        known = isinstance(value, int if self.integer else (int, float))
+        known = int if self.integer else (int, float)
+        if not isinstance(value, known) or isinstance(value, bool):
+            return False
         # No comparison with NaN holds.
-        inside = known and self.least <= value <= self.most
-        return (
-            inside
-            and type(value) is not bool
-            and not (self.above and value == self.least)
+        return self.least <= value <= self.most and not (
+            self.above and value == self.least
         )
 
     @property
@@ -54,39 +53,30 @@ class NumberRule:
 COUNT = NumberRule(1, 10**9)
 POSITIVE = NumberRule(1e-12, 1000, integer=False)  # also in float32
 SHARE = NumberRule(0, 1, integer=False, above=True)
+# The names of arguments that are counts.
+COUNTED = (
+    *("batch_size", "count", "every", "examples", "groups", "k", "limit", "min_count"),
+    *("minimum", "minimum_count", "num_merges", "rows", "sequence_length", "size"),
+    *("token_budget", "vocabulary_size"),
+)
 # The names of arguments, which mean the same in all commands and functions.
 RULES = {
-    "batch_size": COUNT,
+    **dict.fromkeys(COUNTED, COUNT),
     "character_coverage": SHARE,
-    "count": COUNT,
     "embedding_dim": NumberRule(1, 10_000),
     "epochs": NumberRule(1, 10**6),
-    "every": COUNT,
-    "examples": COUNT,
-    "groups": COUNT,
     "head": NumberRule(-10_000, 10_000),
     "head_dropout": NumberRule(0, 0.9999, integer=False),
-    "k": COUNT,
     "language_model_epochs": NumberRule(0, 10**6),
     "layer": NumberRule(-10_000, 10_000),
     "layer_decay": SHARE,
     "learning_rate": POSITIVE,
-    "limit": COUNT,
-    "min_count": COUNT,
-    "minimum": COUNT,
-    "minimum_count": COUNT,
     "negatives": NumberRule(1, 10_000),
     "neighbours": NumberRule(0, 10**9),
-    "num_merges": COUNT,
-    "rows": COUNT,
     "seed": NumberRule(0, 2**32 - 1),
     "seeds": NumberRule(1, 10_000),
-    "sequence_length": COUNT,
-    "size": COUNT,
     "threshold": POSITIVE,
-    "token_budget": COUNT,
     "version": NumberRule(1, 2**63 - 1),
-    "vocabulary_size": COUNT,
     "window": NumberRule(1, 1000),
     "words_per_step": NumberRule(1, 100_000),
 }
@@ -118,10 +108,8 @@ def check_numbers(values, skip=()):
 def numbers_checked(skip=()):
     """A decorator: checks the numbers among the arguments of a function.
 
-    An argument may be None if that is its default, or if it is one of `**options`.
-
-    Args:
-        skip: tuple of str, arguments that the function checks itself.
+    An argument may be None if that is its default, or if it is one of `**options`. The
+    function itself checks those in `skip`.
     """
 
     def decorate(function):

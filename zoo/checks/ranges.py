@@ -71,10 +71,8 @@ class CheckedFields:
     """The base of a frozen dataclass that checks its fields by their annotations.
 
     NumPy's numbers become those of Python, and lists become tuples where the annotation
-    is a tuple.
-
-    Raises:
-        ValueError: naming the first field that has another type or is out of its range.
+    is a tuple. ValueError names the first field that has another type or is out of its
+    range.
     """
 
     def __post_init__(self):
@@ -87,17 +85,10 @@ class CheckedFields:
 
     @classmethod
     def split(cls, options):
-        """Makes an object of those of the options that are fields.
-
-        Args:
-            options: dict.
-
-        Returns:
-            the object, and the dict of the options that are left.
-        """
-        names = {*annotations(cls)} & {*options}
-        rest = {name: value for name, value in options.items() if name not in names}
-        return cls(**{name: options[name] for name in names}), rest
+        """An object of those of the options that are fields, and a dict of the rest."""
+        fields = annotations(cls)
+        rest = {name: value for name, value in options.items() if name not in fields}
+        return cls(**{name: options[name] for name in fields if name in options}), rest
 
 
 @functools.cache
@@ -113,18 +104,13 @@ def check_values(kind, /, **values):
 
 
 def check_value(name, value, kind):
-    """Checks a value.
-
-    Args:
-        name: str, the field or argument, for the message.
-        value: any value.
-        kind: an annotation, such as `Size | None`.
+    """Checks a value by an annotation, such as `Size | None`.
 
     Returns:
         The value, in which NumPy's numbers are those of Python.
 
     Raises:
-        ValueError: if it has another type or is out of its range.
+        ValueError: with `name`, if it has another type or is out of its range.
     """
     value = plain_value(value)
     if not fits(value, kind):
@@ -186,7 +172,11 @@ def fits(value, kind, depth=0):
     if origin is Literal:
         return any(type(value) is type(part) and value == part for part in parts)
     if origin in (list, tuple):
-        return isinstance(value, (list, tuple)) and _items_fit(value, origin, parts)
+        if not isinstance(value, (list, tuple)):
+            return False
+        if origin is list or parts[-1] is Ellipsis:
+            return all(fits(item, parts[0]) for item in value)
+        return len(value) == len(parts) and all(map(fits, value, parts))
     if origin is dict:
         return isinstance(value, dict) and all(
             fits(item, part)
@@ -206,13 +196,6 @@ def fits(value, kind, depth=0):
         known = isinstance(value, numbers) and not isinstance(value, bool)
         return known and abs(value) <= most
     return kind not in WORDS or isinstance(value, kind)
-
-
-def _items_fit(values, origin, parts):
-    """Whether the items of a list have the types of `list[X]` or `tuple[X, Y]`."""
-    if origin is list or parts[-1] is Ellipsis:
-        return all(fits(value, parts[0]) for value in values)
-    return len(values) == len(parts) and all(map(fits, values, parts))
 
 
 def plain_value(value):

@@ -16,15 +16,9 @@ def most_bytes(size):
 
 
 def check_growth(declared, size):
-    """Checks how many bytes a file says that it holds, before they are read.
+    """ValueError if a file of `size` bytes declares more than `most_bytes`.
 
-    Args:
-        declared: int, bytes that the file declares.
-        size: int, bytes of the file.
-
-    Raises:
-        ValueError: if the file declares more than `most_bytes`. The message begins
-            with "it", so that the caller can add the path.
+    The message begins with "it", so that the caller can add the path.
     """
     if declared > most_bytes(size):
         raise ValueError(
@@ -34,25 +28,17 @@ def check_growth(declared, size):
 
 
 def check_members(archive, size):
-    """Checks the members of a zip archive before they are read.
+    """Checks a zip archive of `size` bytes before its members are read.
 
-    Args:
-        archive: `zipfile.ZipFile`.
-        size: int, bytes of the file.
-
-    Raises:
-        ValueError: as `check_growth`, or if a member is neither stored nor deflated.
+    ValueError as `check_growth`, or if a member is neither stored nor deflated.
     """
-    members = archive.infolist()
-    other = [
-        member for member in members if member.compress_type not in COMPRESSION_METHODS
-    ]
-    if other:
-        raise ValueError(
-            f"its member {other[0].filename!r:.80} is compressed by method "
-            f"{other[0].compress_type}, which is neither stored nor deflated"
-        )
-    check_growth(sum(member.file_size for member in members), size)
+    for member in archive.infolist():
+        if member.compress_type not in COMPRESSION_METHODS:
+            raise ValueError(
+                f"its member {member.filename!r:.80} is compressed by method "
+                f"{member.compress_type}, which is neither stored nor deflated"
+            )
+    check_growth(sum(member.file_size for member in archive.infolist()), size)
 
 
 def read_member(archive, name):
@@ -63,14 +49,9 @@ def read_member(archive, name):
 
 
 class BoundedReader(io.RawIOBase):
-    """Reads a compressed file, as long as it does not grow beyond `most_bytes`.
+    """Reads a file that decompresses; ValueError if it grows beyond `most_bytes`.
 
-    Args:
-        file: binary file that decompresses.
-        path: pathlib.Path of the compressed file.
-
-    Raises:
-        ValueError: by a read, if the file grows more.
+    `path` is that of the compressed file.
     """
 
     def __init__(self, file, path):

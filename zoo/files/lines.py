@@ -15,12 +15,8 @@ def read_lines(source, newline=None):
         newline: str, see `open`. By default `\n`, `\r\n` and `\r` end a line. With
             `"\n"`, a `\r` inside of a line is a character of it.
 
-    Yields:
-        str.
-
     Raises:
-        OSError: if there is no such file, or it is a directory.
-        ValueError: if a file is damaged or not UTF-8.
+        OSError, ValueError: as `open_text`.
     """
     opened = contextlib.nullcontext(source)
     if isinstance(source, (str, os.PathLike)):
@@ -37,9 +33,6 @@ def corpus_lines(texts):
     Args:
         texts: iterable of str or bytes, which are texts, and of `pathlib.Path` of UTF-8
             files, plain, `.gz` or `.xz`.
-
-    Yields:
-        str.
 
     Raises:
         TypeError: if `texts` is a single str, or has an entry of another type.

@@ -5,20 +5,11 @@ import os
 import pathlib
 import tempfile
 
-from zoo.files.whole_files import DENIED_ACCESS, FULL_DISK, NO_PLACE, WriteErrors
+from zoo.files.whole_files import WRITE_FAILURES, WriteErrors
 
 
 def check_readable(path, directory=False):
-    """Checks that a file can be read.
-
-    Args:
-        path: str or path.
-        directory: bool, whether it must be a directory instead.
-
-    Raises:
-        FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError: if
-            it cannot.
-    """
+    """OSError unless a file, or else a `directory`, exists and can be read."""
     kind = "directory" if directory else "file"
     if not os.path.exists(path):
         raise FileNotFoundError(f"No such {kind}: {path}.")
@@ -33,14 +24,10 @@ def check_readable(path, directory=False):
 
 
 def check_writable(path):
-    """Checks that a file can be written.
+    """Checks that a file can be written; an existing one may be replaced later.
 
-    Args:
-        path: str or path. An existing file may be replaced later.
-
-    Raises:
-        OSError: if the directory of the file cannot be written, or made.
-        ValueError: if the path is that of a directory or of a device.
+    OSError if its directory cannot be written or made; ValueError if the path is that
+    of a directory or a device.
     """
     path = pathlib.Path(path)
     _check_place(path)
@@ -54,12 +41,7 @@ def check_writable(path):
 def check_writable_directory(path):
     """Checks that files can be written to a directory, which may not exist yet.
 
-    Args:
-        path: str or path.
-
-    Raises:
-        OSError: if the directory cannot be written, or made.
-        ValueError: if the path is that of a file.
+    OSError if it cannot be written or made; ValueError if the path is that of a file.
     """
     path = pathlib.Path(path)
     _check_place(path)
@@ -72,7 +54,7 @@ def check_writable_directory(path):
 
 def _check_place(path):
     """Raises OSError if no file can be made at a path, or in a directory there."""
-    with WriteErrors(path, FULL_DISK + DENIED_ACCESS + NO_PLACE):
+    with WriteErrors(path, WRITE_FAILURES):
         absolute = path.absolute()
         with contextlib.suppress(FileNotFoundError):
             os.stat(absolute)

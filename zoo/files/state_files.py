@@ -25,9 +25,6 @@ def read_state(path, what, shape, advice=COMPUTED_AGAIN):
         shape: what it must hold, see `check_shape`.
         advice: str, a sentence that says what the user can do.
 
-    Returns:
-        The value in the file.
-
     Raises:
         FileNotFoundError: if there is no such file.
         ValueError: if it is damaged. The message names the file.
@@ -38,12 +35,11 @@ def read_state(path, what, shape, advice=COMPUTED_AGAIN):
         check_shape(value, shape, "the file")
     except FileNotFoundError:
         raise
-    except RecursionError as error:
-        raise damaged(path, what, "its JSON is nested too deeply", advice) from error
-    except OSError as error:
-        raise damaged(path, what, error.strerror, advice) from error
-    except ValueError as error:
-        raise damaged(path, what, error, advice) from error
+    except (RecursionError, OSError, ValueError) as error:
+        reason = getattr(error, "strerror", error)
+        if isinstance(error, RecursionError):
+            reason = "its JSON is nested too deeply"
+        raise damaged(path, what, reason, advice) from error
     return value
 
 
@@ -53,7 +49,7 @@ def damaged(path, what, reason, advice=COMPUTED_AGAIN):
 
 
 def check_shape(value, shape, where):
-    """Checks a value of JSON.
+    """ValueError, which names the field, unless a value of JSON has a shape.
 
     Args:
         value: the value.
@@ -62,9 +58,6 @@ def check_shape(value, shape, where):
             shapes. A field whose name ends in "?" may be missing or null. The name
             `str` stands for all other fields.
         where: str, what the value is, for the message.
-
-    Raises:
-        ValueError: if the value has another shape. The message names the field.
     """
     kinds = shape if isinstance(shape, tuple) else (shape,)
     kinds = [type(kind) if isinstance(kind, (dict, list)) else kind for kind in kinds]

@@ -35,6 +35,7 @@ ADVICE = {
         DENIED_ACCESS, "Choose a place where you have permission to write."
     ),
 }
+WRITE_FAILURES = FULL_DISK + DENIED_ACCESS + NO_PLACE
 NOTHING_WRITTEN = "Nothing was written."
 
 
@@ -42,14 +43,12 @@ def open_any(path, mode="rb", **options):
     """Opens a file, which may be compressed.
 
     Args:
-        path: pathlib.Path. The suffix `.gz` means gzip, `.xz` means lzma, and any
-            other suffix means no compression.
+        path: pathlib.Path. `.gz` means gzip, `.xz` lzma, any other suffix none.
         mode: str, the mode of `open`, with its b or t.
         **options: options of `open`, such as encoding.
 
     Returns:
-        The open file. Reading it raises ValueError if it grows too much, see
-        `zoo.files.inflation`.
+        The open file. A read raises ValueError as `zoo.files.inflation.BoundedReader`.
     """
     opener = OPENERS.get(path.suffix)
     if opener is None:
@@ -62,18 +61,10 @@ def open_any(path, mode="rb", **options):
 
 @contextlib.contextmanager
 def open_text(path, newline=None):
-    """Opens a file of text in UTF-8 for reading, which may be compressed.
+    """Opens a UTF-8 file for reading, see `open_any`; a byte order mark is left out.
 
-    Args:
-        path: str or path, see `open_any`. A byte order mark is left out.
-        newline: see `open`.
-
-    Yields:
-        The open file.
-
-    Raises:
-        OSError: if there is no such file, or it is a directory.
-        ValueError: in the block, if the file is damaged or not UTF-8.
+    OSError if there is no such file, or it is a directory. ValueError in the block if
+    it is damaged or not UTF-8.
     """
     path = pathlib.Path(path)
     try:
@@ -89,14 +80,9 @@ def open_text(path, newline=None):
 
 
 def check_file_name(path, zipped=True):
-    """Checks the name under which a model is saved.
+    """Checks the name of a saved model: ValueError unless `.keras` ends that of a file.
 
-    Args:
-        path: str or path.
-        zipped: bool, whether it is a file; otherwise it is a directory.
-
-    Raises:
-        ValueError: if a file's name does not end in `.keras`, or a directory's does.
+    With `zipped=False` it is a directory, whose name must not end so.
     """
     path = pathlib.Path(path)
     if zipped and path.suffix != ".keras":
@@ -113,11 +99,7 @@ def check_file_name(path, zipped=True):
 
 
 def check_empty(directory):
-    """Checks that a directory is empty or does not exist.
-
-    Raises:
-        FileExistsError: if the directory is not empty, or the path is a file.
-    """
+    """FileExistsError unless a directory is empty or does not exist."""
     directory = pathlib.Path(directory)
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise FileExistsError(
@@ -130,20 +112,13 @@ class WriteErrors(contextlib.AbstractContextManager):
     """Replaces the error of a full disk by an OSError with one clear sentence.
 
     Libraries such as TensorFlow, h5py and safetensors report a full disk with
-    exceptions of their own. This context manager recognises them by the text of the
-    operating system's error. Other exceptions pass through unchanged.
+    exceptions of their own, which contain the text of the operating system's error.
+    Other exceptions pass through unchanged.
 
     Args:
         path: the path to name in the message.
-        numbers: tuple of int, the error numbers to replace: `FULL_DISK`,
-            `DENIED_ACCESS` and `NO_PLACE`.
-
-    Raises:
-        OSError: with the number of the error that occurred.
-
-    Example:
-        with WriteErrors("report.json"):
-            write_report("report.json")
+        numbers: tuple of int, the error numbers to replace: `FULL_DISK`, or all
+            `WRITE_FAILURES`.
     """
 
     def __init__(self, path, numbers=FULL_DISK):
@@ -152,7 +127,11 @@ class WriteErrors(contextlib.AbstractContextManager):
 
     def __exit__(self, kind, error, trace):
         """Replaces the exception, if there is one that this class recognises."""
-        number = self._find_number(error)
+        number = None
+        if isinstance(error, OSError) and error.errno is not None:
+            number = error.errno if error.errno in self.numbers else None
+        elif isinstance(error, Exception):
+            number = next((n for n in FULL_DISK if os.strerror(n) in str(error)), None)
         if number is None:
             return
         message = f"{os.strerror(number)} while writing {self.path}. {NOTHING_WRITTEN}"
@@ -161,26 +140,16 @@ class WriteErrors(contextlib.AbstractContextManager):
         cause = error.__cause__ if repeated else error
         raise OSError(number, f"{message} {ADVICE[number]}") from cause
 
-    def _find_number(self, error):
-        if isinstance(error, OSError) and error.errno is not None:
-            return error.errno if error.errno in self.numbers else None
-        if not isinstance(error, Exception):
-            return None
-        full = [number for number in FULL_DISK if number in self.numbers]
-        return next((n for n in full if os.strerror(n) in str(error)), None)
-
 
 @contextlib.contextmanager
 def replacing(path):
     """Yields a temporary path to write to, and renames it to `path` at the end.
 
     Until then `path` does not change. If the block raises an exception, the temporary
-    file or directory is removed. If the process is killed, it may remain.
-
-    The written files get the permissions that `open` would give them. If `path` is a
-    symbolic link, the link is kept, and the file or directory that it points to is
-    replaced. The working directory and a mount point cannot be renamed. If `path` is
-    one of them, the entries of the temporary directory are moved into it.
+    file or directory is removed. The written files get the permissions that `open`
+    would give them. A symbolic link is kept, and what it points to is replaced. The
+    working directory and a mount point cannot be renamed: the entries of the temporary
+    directory are moved into them.
 
     Args:
         path: path of a file, or of a directory that is empty or does not exist.
@@ -193,17 +162,15 @@ def replacing(path):
     Raises:
         OSError: if the disk is full, the permission to write is missing or the
             directory is not empty.
-
-    Example:
-        with replacing("results.json") as temporary:
-            temporary.write_text("{}")
     """
     path = pathlib.Path(path)
     target = pathlib.Path(os.path.realpath(path))
     # Without the name of the target, which may be as long as the system allows.
     suffix = pathlib.Path(path.name or target.name).suffix
-    with WriteErrors(path, FULL_DISK + DENIED_ACCESS + NO_PLACE):
-        inside = _cannot_be_renamed(target)
+    with WriteErrors(path, WRITE_FAILURES):
+        inside = target.is_dir() and (
+            os.path.ismount(target) or os.path.samefile(target, os.curdir)
+        )
         place = target if inside else target.parent
         temporary = place / f".{uuid.uuid4().hex}{suffix}"
         place.mkdir(parents=True, exist_ok=True)
@@ -211,7 +178,7 @@ def replacing(path):
     with removed_at_end(temporary):
         with WriteErrors(path):
             yield temporary
-        with WriteErrors(path, FULL_DISK + DENIED_ACCESS + NO_PLACE):
+        with WriteErrors(path, WRITE_FAILURES):
             _set_modes(temporary, mode, target)
             if inside and temporary.is_dir():
                 _move_entries(temporary, target)
@@ -225,53 +192,31 @@ UNFINISHED_PATHS = set()
 
 @contextlib.contextmanager
 def removed_at_end(path):
-    """Removes a temporary file or directory at the end of the block, if it exists.
-
-    Args:
-        path: pathlib.Path.
-    """
+    """Removes a temporary file or directory at the end of the block, if it exists."""
     UNFINISHED_PATHS.add(path)
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            _remove(path)
+        _remove(path)
         UNFINISHED_PATHS.discard(path)
 
 
 def remove_unfinished():
     """Removes all temporary files and directories, before the process is ended."""
     for path in [*UNFINISHED_PATHS]:
-        with contextlib.suppress(OSError):
-            _remove(path)
+        _remove(path)
 
 
 @contextlib.contextmanager
 def filling(directory):
-    """Yields a temporary directory, and renames it to `directory` at the end.
+    """Yields an empty directory that becomes `directory` at the end; see `replacing`.
 
-    Args:
-        directory: path of a directory that is empty or does not exist; see
-            `replacing`.
-
-    Yields:
-        pathlib.Path of an empty directory on the same disk.
-
-    Raises:
-        FileExistsError: if the directory is not empty, or the path is a file.
-        OSError: if the disk is full or the permission to write is missing.
+    FileExistsError if `directory` is not empty or a file.
     """
     check_empty(directory)
     with replacing(directory) as temporary:
         temporary.mkdir()
         yield temporary
-
-
-def _cannot_be_renamed(path):
-    """Whether a path is the working directory or a mount point."""
-    return path.is_dir() and (
-        os.path.ismount(path) or os.path.samefile(path, os.curdir)
-    )
 
 
 def _mode_of_new_file(path):
@@ -300,10 +245,9 @@ def _set_modes(temporary, mode, target):
 
 def _move_entries(temporary, directory):
     """Moves all entries of a directory inside of `directory` up, or none of them."""
+    number = errno.ENOTEMPTY
     if any(entry != temporary for entry in directory.iterdir()):
-        raise OSError(
-            errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), os.fspath(directory)
-        )
+        raise OSError(number, os.strerror(number), os.fspath(directory))
     moved = []
     try:
         for entry in sorted(temporary.iterdir()):
@@ -316,19 +260,14 @@ def _move_entries(temporary, directory):
 
 
 def _remove(path):
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def write_json(path, value, **options):
-    """Writes plain values as a JSON file, completely or not at all; see `replacing`.
-
-    Args:
-        path: path of the file, which is replaced if it exists.
-        value: what `json.dumps` takes.
-        **options: of `json.dumps`, such as indent.
-    """
+    """Writes a JSON file as `replacing`; the options are those of `json.dumps`."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(value, **options) + "\n", "utf-8")

@@ -10,13 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.saved_model.experimental import TrackableResource
 
-from zoo.files.whole_files import (
-    DENIED_ACCESS,
-    FULL_DISK,
-    NO_PLACE,
-    WriteErrors,
-    removed_at_end,
-)
+from zoo.files.whole_files import WRITE_FAILURES, WriteErrors, removed_at_end
 from zoo.serving.answers import advise
 from zoo.serving.changes import warn_of_changes
 from zoo.serving.graph import SavedGraph
@@ -89,7 +83,7 @@ def write_version(
     base_dir = pathlib.Path(base_dir)
     check_version(base_dir, version)
     endpoints = _check_signatures(signatures)
-    with WriteErrors(base_dir, FULL_DISK + DENIED_ACCESS + NO_PLACE):
+    with WriteErrors(base_dir, WRITE_FAILURES):
         base_dir.mkdir(parents=True, exist_ok=True)
         # The server ignores names that are not integers.
         staging = pathlib.Path(tempfile.mkdtemp(prefix=".tmp-", dir=base_dir))
