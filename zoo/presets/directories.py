@@ -85,10 +85,9 @@ def shipped_directory(name):
 
 
 def check_preset(preset):
-    """Checks that a preset is known or a directory, without reading its files.
+    """Checks that a preset is known or a directory; raises the OSError or KeyError.
 
-    Otherwise it raises KeyError, FileNotFoundError or NotADirectoryError. A URI is not
-    checked.
+    The files are not read, and a URI is not checked.
     """
     text = os.fspath(preset)
     if "://" in text or pathlib.Path(text).is_dir():
@@ -111,11 +110,8 @@ def find_preset(preset, fetch=True):
     With `fetch=False`, only files on this machine are used. The result is None if those
     of a published preset are missing.
 
-    Raises:
-        KeyError: if the name is unknown.
-        FileNotFoundError: if the files are not on this machine and cannot be fetched.
-        ValueError: if the URI is of another kind, or if the checksum of a published
-            file is not the recorded one.
+    KeyError if the name is unknown. FileNotFoundError if files cannot be fetched.
+    ValueError for another kind of URI, or a file with another checksum than the record.
     """
     text = os.fspath(preset)
     check_preset(text)

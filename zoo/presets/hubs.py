@@ -27,27 +27,24 @@ def download(uri, name=None, files=None, fetch=True):
     Args:
         uri: `hf://owner/name` or `kaggle://owner/...`. With `files`, also the https
             address of a zip archive, or of a directory if it ends with /.
-        name: str, the name of the preset and of its directory in the cache.
-        files: list of str, the files to fetch; by default the usual files of a model.
+        name: str, of the directory in the cache.
+        files: list of str; by default the usual files of a model.
         fetch: bool, False to use only files that were downloaded before.
 
-    Raises:
-        FileNotFoundError: if the files cannot be fetched.
-        ValueError: if the URI is of another kind.
+    FileNotFoundError if files cannot be fetched; ValueError for another kind of URI.
     """
     scheme, _, path = uri.partition("://")
+    web = scheme == "https" and files
     try:
         if scheme == "hf":
             return _from_hugging_face(path, files, fetch)
+        if not fetch and (web or scheme == "kaggle"):
+            raise FileNotFoundError(uri)
         if scheme == "kaggle":
-            if not fetch:
-                raise FileNotFoundError(uri)
             import kagglehub
 
             return pathlib.Path(kagglehub.model_download(path))
-        if scheme == "https" and files:
-            if not fetch:
-                raise FileNotFoundError(uri)
+        if web:
             return _from_web(uri, files, cache_root() / name)
     except ImportError as error:
         raise FileNotFoundError(

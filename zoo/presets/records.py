@@ -1,13 +1,12 @@
 """Preset directories of our own layout: a JSON record, arrays and files."""
 
 import hashlib
-import json
 import math
 import pathlib
 
 from zoo.checks.ranges import check_choice
 from zoo.files.state_files import TYPE_NAMES, damaged, read_state
-from zoo.files.whole_files import filling, replacing
+from zoo.files.whole_files import filling, write_json
 from zoo.presets.schema import FORMAT, check_record
 
 RECORD = "preset.json"
@@ -20,11 +19,9 @@ INFINITE = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
 def read_preset(directory):
     """Reads a preset directory: the record, arrays by path, and the tokenizer's files.
 
-    Raises:
-        FileNotFoundError: if a file that the record names is missing.
-        ValueError: if the record is damaged, has a newer format or names a file
-            outside of the directory, if a file is damaged, or if a weight is not
-            finite.
+    FileNotFoundError if a file that the record names is missing. ValueError if the
+    record or a file is damaged, the format is newer, a named file is outside of the
+    directory, or a weight is not finite.
     """
     directory = pathlib.Path(directory)
     record, arrays = _read_record(directory / RECORD), {}
@@ -43,21 +40,20 @@ def _read_record(path):
     """Reads a record, and checks its format and its fields."""
     record = read_state(path, KIND, dict, ADVICE)
     version = record.get("format", FORMAT)
+    if type(version) is int and version > FORMAT:
+        raise ValueError(
+            f"{path.parent} has preset format {version}; this version reads formats "
+            f"up to {FORMAT}. Upgrade keras-context-zoo."
+        )
     try:
         if type(version) is not int or version < FORMAT:
             raise ValueError(
                 f"`format` must be {TYPE_NAMES[int]} of at least {FORMAT}. Received: "
                 f"{version!r:.80}"
             )
-        if version == FORMAT:
-            check_record(record)
+        check_record(record)
     except ValueError as error:
         raise damaged(path, KIND, error, ADVICE) from error
-    if version > FORMAT:
-        raise ValueError(
-            f"{path.parent} has preset format {version}; this version reads formats "
-            f"up to {FORMAT}. Upgrade keras-context-zoo."
-        )
     return record
 
 
@@ -68,10 +64,8 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
     arguments. `files` holds the contents of the tokenizer's files. `dtype` is "float32"
     or "float16", of the stored weights.
 
-    Raises:
-        FileExistsError: if the directory is not empty.
-        ValueError: if a field of the record is wrong, if the dtype is unknown, or if a
-            weight is not finite in it.
+    FileExistsError if the directory is not empty. ValueError if a field or the dtype is
+    wrong, or a weight is not finite in it.
     """
     from safetensors.numpy import save_file
 
@@ -81,10 +75,7 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
     with filling(directory) as temporary:
         document = {"format": FORMAT, **record}
         path = temporary / WEIGHTS
-        save_file(
-            {k: _stored(v, dtype) for k, v in sorted(arrays.items())},
-            path,
-        )
+        save_file({k: _stored(v, dtype) for k, v in sorted(arrays.items())}, path)
         document["weights"] = {
             "file": WEIGHTS,
             "dtype": dtype,
@@ -97,17 +88,14 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
             checksums[name] = sha256(temporary / name)
         if document.get("tokenizer"):
             document["tokenizer"] = {**document["tokenizer"], "files": checksums}
-        text = json.dumps(document, indent=2, ensure_ascii=False)
-        (temporary / RECORD).write_text(text + "\n", "utf-8")
+        write_json(temporary / RECORD, document, indent=2, ensure_ascii=False)
 
 
 def add_to_record(directory, fields):
     """Adds fields, such as a model card, to the record of a preset directory."""
     path = pathlib.Path(directory) / RECORD
     record = {**fields, **read_state(path, KIND, dict, ADVICE)}
-    text = json.dumps(record, indent=2, ensure_ascii=False)
-    with replacing(path) as temporary:
-        temporary.write_text(text + "\n", "utf-8")
+    write_json(path, record, indent=2, ensure_ascii=False)
 
 
 def check_weights(arrays, dtype="float32", path=None):
