@@ -28,14 +28,11 @@ ACTIVATIONS = {
 
 
 def get_activation(name):
-    """Looks an activation up by name.
+    """Looks an activation, a function of one tensor, up by name.
 
     Args:
         name: str, "gelu" (exact, with erf), "gelu_tanh" (its approximation, with a
             difference of up to 4.73e-4), "relu", "silu" or "tanh".
-
-    Returns:
-        A function of one tensor.
 
     Raises:
         ValueError: if the name is unknown.

@@ -8,9 +8,9 @@ from keras import ops
 class Biattention(keras.layers.Layer):
     """The vectors of a text, and what they attend to in another text.
 
-    `[x; x - a; x * a]` with `a_i = sum_j softmax_j(x_i . y_j) y_j`. The sum is over the
-    tokens of the other text, and the product is by element. If the other text has no
-    tokens, a is 0. The layer has no weights. The softmax is float32 under every policy.
+    `[x; x - a; x * a]` with `a_i = sum_j softmax_j(x_i . y_j) y_j`, over the tokens of
+    the other text; 0 if it has none. The product is by element. The softmax is float32
+    under every policy.
 
     Source: McCann et al. 2017, section 4, where a is C_y. For a single text, AllenNLP's
     `bcn` is followed: x and y are the same vectors.
@@ -44,12 +44,11 @@ class Biattention(keras.layers.Layer):
 class AttentivePooling(keras.layers.Layer):
     """One vector per row: maximum, minimum, mean and a weighted mean over all tokens.
 
-    `[max_t h_t; min_t h_t; mean_t h_t; sum_t softmax_t(h_t . v) h_t]` with a learned
-    vector v. Masked positions have no influence. The vector of a row without tokens is
-    0. The layer computes in float32.
+    `[max_t h_t; min_t h_t; mean_t h_t; sum_t softmax_t(h_t . v) h_t]` with a learned v,
+    without masked positions; 0 for a row without tokens. It computes in float32.
 
-    Source: McCann et al. 2017, section 4. The paper and AllenNLP add a bias to
-    `h_t . v`. It is left out, because it does not change the softmax.
+    Source: McCann et al. 2017, section 4. The paper and AllenNLP add a bias to `h_t .
+    v`, which does not change the softmax.
 
     Inputs:
         sequence (B, L, D); padding_mask (B, L), 1 = token.

@@ -19,9 +19,8 @@ class Highway(CompositeLayer):
 
     `y = g relu(x W + b) + (1 - g) x`, `g = sigmoid(x G + c)`.
 
-    Source: Srivastava et al. 2015; bilm-tf. bilm-tf calls G and c "carry", although g
-    is the weight of the dense layer. In AllenNLP g is the weight of the input, so its
-    G and c have the opposite sign.
+    Source: Srivastava et al. 2015; bilm-tf, which calls G and c "carry". In AllenNLP g
+    is the weight of the input, so its G and c have the opposite sign.
 
     Args:
         gate_bias: float, initial value of c. At -2.0 the output is close to the input.
@@ -70,15 +69,8 @@ class Highway(CompositeLayer):
 class CharacterCNN(CompositeLayer):
     """A vector for each word: convolutions over characters, highways, projection.
 
-    The layer takes the maximum of each filter over the word. It concatenates the
-    maxima of all filters and applies the activation, the highway layers and a
-    projection to `projection_dim`.
-
-    A word that occurs several times in a batch is computed once. In running text, two
-    thirds of the positions are repetitions or padding. Repetitions are found only by
-    TensorFlow and without XLA, since the shapes depend on the values. Outside training
-    the layer computes the distinct words in blocks. This bounds the memory. The other
-    words of a batch then change a vector by rounding only, about 1e-7.
+    The layer concatenates the maximum of each filter over the word, and applies the
+    activation, the highway layers and a projection to `projection_dim`.
 
     A row may have fewer than `max_characters` characters. The layer then adds columns
     of padding until the widest filter covers padding alone at one place. The result
@@ -98,7 +90,11 @@ class CharacterCNN(CompositeLayer):
         num_characters: int, K. The ids of characters are 1 to K.
         max_characters: int, characters of a word, markers and padding included.
         pad_id: int, id of the padding inside a word; by default K, the last id.
-        distinct: bool, whether repeated words are computed once. XLA needs False.
+        distinct: bool, whether a word that occurs several times in a batch is computed
+            once, and outside training in blocks, which bounds the memory. In running
+            text, two thirds of the positions are repetitions or padding. Other words of
+            a batch then change a vector by rounding, about 1e-7. Needs TensorFlow
+            without XLA.
 
     Inputs:
         int (B, L, C), C at most `max_characters`; 0 in all columns of a position

@@ -10,8 +10,8 @@ from zoo.checks.ranges import check_values
 class ConcatPooling(keras.layers.Layer):
     """One vector per row: the last vector, the maximum and the mean over all tokens.
 
-    `[h_last; max_t h_t; mean_t h_t]`. Masked positions have no influence, on either
-    side. The vector of a row without tokens is 0. The mean is computed in float32.
+    `[h_last; max_t h_t; mean_t h_t]`, without masked positions on either side, in
+    float32. The vector of a row without tokens is 0.
 
     Source: Howard and Ruder 2018, section 3.3; fastai 2 `masked_concat_pool`. fastai
     0.7, with which the paper's results were made, does not mask padding.

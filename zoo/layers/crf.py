@@ -15,14 +15,12 @@ class CRF(keras.layers.Layer):
     """The potentials of a linear-chain CRF: scores of pairs of neighbouring tags.
 
     `potentials[t, i, j] = emissions[t, j] + transitions[i, j]` is the score of tag j at
-    token t after tag i. At the first token the potential is `emissions[0, j] +
-    start[j]`, in row 0, and all other rows are impossible. At the last token `end[j]`
-    is added. At padding the tag does not change and the score is 0. Therefore
-    `log_partition`, `path_score`, `best_path` and `marginals`, which take the
-    potentials, need no mask.
+    token t after tag i. At the first token it is `emissions[0, j] + start[j]` in row 0,
+    and all other rows are impossible. At the last token `end[j]` is added. At padding
+    the tag does not change and the score is 0, so `log_partition`, `path_score`,
+    `best_path` and `marginals`, which take the potentials, need no mask.
 
-    Source: Lafferty et al. 2001; Lample et al. 2016, section 2.2. Float32 under every
-    policy.
+    Source: Lafferty et al. 2001; Lample et al. 2016, section 2.2.
 
     Args:
         boundaries: bool, whether the first and the last tag have scores.
@@ -31,7 +29,7 @@ class CRF(keras.layers.Layer):
         emissions (B, L, T); optional mask (B, L), 1 = token, tokens before padding.
 
     Returns:
-        float32 (B, L, T, T).
+        (B, L, T, T), float32 under every policy.
 
     Example:
         >>> emissions = ops.convert_to_tensor([[[0.0, 2.0], [3.0, 1.0]]])

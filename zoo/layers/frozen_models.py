@@ -9,7 +9,7 @@ class InferenceModel(keras.layers.Layer):
     """Calls a model without dropout, in training and outside it.
 
     In a functional model, the `training` argument of the outer call overrides that of
-    the inner call. This layer does not pass it to the inner model.
+    the inner call, so a layer stands between them.
 
     Args:
         model: keras.Model.

@@ -27,12 +27,12 @@ class Pooling(keras.layers.Layer):
     """One vector per row from a sequence of vectors.
 
     Args:
-        mode: str, "cls" for the vector at position 0, "last" for the vector at the last
-            position with mask 1, and "mean" or "max" for the mean or the maximum over
-            the positions with mask 1, computed in float32. Of no position, "mean" and
-            "max" are 0, and "last" is the vector at position 0.
-        normalize: bool, whether to divide the vector by its Euclidean norm. A norm
-            below 1e-12 counts as 1e-12.
+        mode: str, "cls" for the vector at position 0, "last" for that at the last
+            position with mask 1, and "mean" or "max" over the positions with mask 1,
+            computed in float32. Of no position, "mean" and "max" are 0, and "last" is
+            position 0.
+        normalize: bool, whether to divide the vector by its Euclidean norm, at least
+            1e-12.
 
     Inputs:
         sequence (B, L, D); padding_mask (B, L), 1 = token.
@@ -107,11 +107,10 @@ class Pooling(keras.layers.Layer):
 class ComparedSegments(keras.layers.Layer):
     """One vector per row, which compares the two segments of a pair.
 
-    `[m; |u - v|; u v]`, where m is the mean over all tokens, u and v are the means over
-    the tokens of segment 0 and of segment 1, and the product is by element. All three
-    means are scaled to a mean square of 1, because those of an embedder may be so small
-    that a new head on them hardly learns. In a row with one segment only, the second
-    and the third part are 0. It computes in float32.
+    `[m; |u - v|; u v]`, where m is the mean over all tokens, u and v are those over the
+    tokens of segment 0 and of segment 1, and the product is by element. All are scaled
+    to a mean square of 1, because a new head hardly learns from small ones. In a row
+    with one segment only, the second and the third part are 0. It computes in float32.
 
     Source: the features of InferSent, Conneau et al. 2017, section 3.1, and of
     Sentence-BERT, Reimers and Gurevych 2019, which encode each text alone. If a BERT

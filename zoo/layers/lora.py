@@ -13,15 +13,14 @@ ADAPTED_LAYERS = (keras.layers.Dense, keras.layers.Embedding)
 def enable_lora(model, rank, alpha=None):
     """Adds LoRA to the dense layers and embeddings of a model, and freezes the rest.
 
-    Each kernel or table W becomes `W + alpha / rank A B`, where A (N, rank) and
-    B (rank, M) are trained and W is not. B starts at zero, so the outputs of the model
-    do not change. Dense layers inside other layers are adapted, too. Layers that are
-    not trainable are left out. After the call only A and B are trainable, so call it
-    with a backbone to train the head in full.
+    Each kernel or table W becomes `W + alpha / rank A B`, where A (N, rank) and B
+    (rank, M) are trained and W is not. B starts at zero, so the outputs do not change.
+    Inner dense layers are adapted, too; layers that are not trainable are not. Then
+    only A and B are trainable, so call it with a backbone to train the head in full.
 
-    Files of tasks and backbones hold `W + alpha / rank A B` in place of W. A loaded
-    task or backbone has no LoRA, and all its weights are trainable. To assign True to
-    `trainable` of a model with LoRA also makes all weights trainable.
+    Files hold `W + alpha / rank A B` in place of W. A loaded task or backbone has no
+    LoRA, and all its weights are trainable. So does a model with LoRA whose `trainable`
+    is set to True.
 
     Source: Hu et al. 2021, section 4.1; the computation is that of
     `keras.layers.Dense.enable_lora` and `keras.layers.Embedding.enable_lora`.

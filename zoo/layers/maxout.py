@@ -11,8 +11,7 @@ from zoo.layers.quantization import CompositeLayer
 class Maxout(CompositeLayer):
     """Each unit is the largest of several linear functions: `max_k (x W_k + b_k)`.
 
-    Column `u P + k` of the kernel of the inner dense layer is function k of unit u,
-    where P is the number of functions. The layer needs no activation.
+    Column `u P + k` of the kernel of the inner dense layer is function k of unit u.
 
     Source: Goodfellow et al. 2013, section 3.
 

@@ -13,18 +13,16 @@ class LayerNorm(keras.layers.LayerNormalization):
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta`. Mean and variance are
     float32 under every policy.
 
-    Source: Ba et al. 2016. `keras.layers.LayerNormalization` computes the same in
-    eight passes over memory. Outside training, on a CPU with TensorFlow and oneDNN,
-    this layer calls TensorFlow's batch normalization with one channel for each row.
-    TensorFlow runs that as one operation, which is 2.4 times as fast, but up to four
-    times as slow for fewer than 200 rows.
+    Source: Ba et al. 2016. `keras.layers.LayerNormalization` computes the same in eight
+    passes over memory. Outside training, on a CPU with TensorFlow and oneDNN, this
+    layer calls TensorFlow's batch normalization with one channel for each row, which is
+    2.4 times as fast, but up to four times as slow for fewer than 200 rows.
 
     Args:
         epsilon: float, added to the variance.
 
     Inputs:
-        (..., D); few_rows, bool, whether there are fewer than 200 rows, as in the steps
-        of a decoder.
+        (..., D); few_rows, bool, whether there are fewer than 200 rows.
 
     Returns:
         (..., D).

@@ -15,33 +15,31 @@ class SampledSoftmax(keras.layers.Layer):
     """Negative log-likelihood of words, by a softmax over all words or over a sample.
 
     Over all words, the loss of a target t is `-log softmax(h E^T + c)[t]`. In training
-    with a sample s of `num_samples` words, it is
-    `-log softmax([h E_t + c_t, h E_s^T + c_s - log Q_s])[0]`, where Q is the expected
-    count of a word in the sample. With this correction, the sum over the sample has the
-    sum over all words as its expected value.
+    with a sample s of `num_samples` words, it is `-log softmax([h E_t + c_t, h E_s^T +
+    c_s - log Q_s])[0]`, where Q is the expected count of a word in the sample, so that
+    the sums over samples have the sum over all words as their mean.
 
     Word ids must be in the order of decreasing frequency. Words are drawn by Zipf's
-    law, `P(k) = log((k + 2) / (k + 1)) / log(V + 1)`. The interval [0, 1) of cumulative
-    probability is divided into `num_samples` equal intervals, and one word is drawn
-    from each, so `Q = num_samples P`. A drawn word that equals the target is ignored.
+    law, `P(k) = log((k + 2) / (k + 1)) / log(V + 1)`: one from each of `num_samples`
+    equal intervals of cumulative probability, so `Q = num_samples P`. A drawn word that
+    equals the target is ignored.
 
     Source: Bengio and Senecal 2003 for the estimate. Jozefowicz et al. 2016 and bilm-tf
     draw without replacement by TensorFlow's `log_uniform_candidate_sampler`, which
-    fails under XLA and exists on no other backend. They also subtract log Q from the
-    logit of the target.
+    fails under XLA and exists on no other backend, and subtract log Q from the logit of
+    the target, too.
 
     Args:
         vocabulary_size: int, V, number of words.
-        num_samples: int, words drawn for each batch; None for the softmax over all
-            words.
+        num_samples: int, words drawn for each batch; None for all words.
         seed: int, seed of the samples.
 
     Inputs:
         hidden (..., D); targets int (...).
 
     Returns:
-        float32 (...), also under 16-bit policies. The softmax over all words needs V
-        floats of memory for each target.
+        float32 (...) under every policy. The softmax over all words needs V floats of
+        memory for each target.
 
     Raises:
         ValueError: if a size is not positive.

@@ -10,24 +10,22 @@ from zoo.checks.ranges import NotNegative, Positive, check_values
 class ScalarMix(keras.layers.Layer):
     """A weighted sum of layers: `gamma sum_j softmax(w)_j h_j`.
 
-    Source: Peters et al. 2018 (ELMo), equation 1. The loss `l2 sum_j w_j^2` pulls the
-    weights towards the mean of the layers.
-
     With `layer_norm_epsilon`, every h_j is first scaled to mean 0 and variance 1,
-    **over all tokens of the batch and all dimensions together**. The vector of a token
-    then depends on the other rows. Both reference programs do this. They differ in
+    **over all tokens of the batch and all dimensions together**, so the vector of a
+    token depends on the other rows. Both reference programs do this. They differ in
     epsilon (bilm-tf 1e-12, AllenNLP 1e-13), and in the mask of the two markers of a
     sentence (bilm-tf 0, AllenNLP 1).
+
+    Source: Peters et al. 2018 (ELMo), equation 1.
 
     Args:
         layer: int, number of the only layer j, for `gamma h_j` without w. A negative
             number counts from the last layer. None for the sum of all layers.
         layer_norm_epsilon: float, added to the variance; None for no normalization.
-        l2: float, factor of the loss.
+        l2: float, factor of the loss `sum_j w_j^2`, which pulls w towards the mean.
 
     Inputs:
-        (B, N, L, D); optional mask (B, L), 1 = token, which only the normalization
-        uses.
+        (B, N, L, D); optional mask (B, L), 1 = token, for the normalization only.
 
     Returns:
         (B, L, D). Weights, sum and statistics are float32 under 16-bit policies.

@@ -37,10 +37,9 @@ class EmbeddingLogits(CompositeLayer):
 class MaskedLMHead(EmbeddingLogits):
     """Predicts tokens with the table of token embeddings.
 
-    `logits = norm(act(h W + b)) E^T + c`, where E is the table of the token embedding
-    and c has a bias for each token. The head and the embedding share E. With LoRA, E is
-    the sum of the table and its update. With an int8 embedding, E is the dequantized
-    table.
+    `logits = norm(act(h W + b)) E^T + c`, where E is the table that the head shares
+    with the embedding, with the update of LoRA or dequantized, and c has a bias for
+    each token.
 
     Source: Devlin et al. 2019, released code `run_pretraining.py`.
     `keras_nlp.layers.MaskedLMHead` returns logits in the compute dtype; here they are
@@ -145,8 +144,8 @@ class TokenLogits(EmbeddingLogits):
 
     Args:
         num_tokens: int, V.
-        token_embedding: `keras.layers.Embedding` (V, D), whose table is shared; None
-            for a kernel of its own.
+        token_embedding: `keras.layers.Embedding` (V, D), whose table is shared, or
+            None.
         use_bias: bool, whether there is a bias c for each token.
 
     Inputs:

@@ -16,14 +16,14 @@ RANDOM_BITS = 23
 class WordEmbedding(MatrixLayer):
     """A vector for each word id: learned, frozen, or drawn from the id.
 
-    - Id 0 is padding and has the zero vector. So do all ids below `num_zero`.
+    - The ids below `num_zero`, padding (0) among them, have the zero vector.
     - The other ids below V have a row of the table. The last `num_frozen` rows are not
-      trained. They are for words with pretrained vectors that are rare or missing in
-      the training data.
-    - An id i of at least V has the vector that `random_vectors` draws from i - V. This
-      vector does not change when the vocabulary grows.
+      trained; they are for pretrained vectors of words that are rare in the training
+      data.
+    - An id i of at least V has the vector that `random_vectors` draws from i - V, which
+      does not change when the vocabulary grows.
 
-    After `quantize("int8")` the table is stored as int8 with a scale for each row.
+    `quantize("int8")` stores the table as int8 with a scale for each row.
 
     Source: Ma and Hovy 2016, for the initial bound sqrt(3 / D); Dhingra et al. 2017,
     for the vectors of words that are not in the training data.
@@ -32,12 +32,11 @@ class WordEmbedding(MatrixLayer):
         vocabulary_size: int, V, special tokens included.
         embedding_dim: int, D.
         num_frozen: int, number of frozen rows at the end of the table.
-        stddev: float, standard deviation of the uniform initial rows; None for
-            1 / sqrt(D).
+        stddev: float, standard deviation of the uniform initial rows; None for 1 /
+            sqrt(D).
         random_stddev: float, standard deviation of the vectors of ids of at least V;
             0.0 for zero vectors, None for 1 / sqrt(D).
-        num_zero: int, the number of ids at the beginning with the zero vector, such as
-            that of unknown words. Their rows of the table are not used.
+        num_zero: int, the number of first ids with the zero vector.
 
     Inputs:
         int (...).
@@ -179,9 +178,8 @@ def random_vectors(keys, embedding_dim, stddev):
     """Pseudorandom vectors (..., D) that depend only on their keys, int32 (...).
 
     Component j of key k is `m(k + m(j + c))` in 32 bits, where m is the finalizer of
-    MurmurHash3. Its highest 23 bits are scaled to a number between -1 and 1, both
-    excluded, and multiplied by sqrt(3) `stddev`. There is only one rounding, so all
-    backends return the same bits.
+    MurmurHash3. Its highest 23 bits are scaled to (-1, 1) and multiplied by sqrt(3)
+    `stddev`, with one rounding, so all backends return the same bits.
     """
     columns = ops.arange(embedding_dim, dtype="int32")
     columns = _mixed(ops.cast(columns, "uint32") + _word(0x9E3779B9))

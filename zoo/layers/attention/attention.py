@@ -15,27 +15,27 @@ class MultiHeadAttention(CompositeLayer):
     concatenates the heads and applies the output projection. Kernels are (D, D), with
     head h in columns hK to (h + 1)K. The softmax is float32 under every policy.
 
-    Source: Vaswani et al. 2017, section 3.2. `keras.layers.MultiHeadAttention`
-    computes the same from (D, H, K) kernels. Its einsum products are not reduced to
-    products of two dimensions. That costs a third of the step in bfloat16.
+    Source: Vaswani et al. 2017, section 3.2. `keras.layers.MultiHeadAttention` computes
+    the same from (D, H, K) kernels, whose einsum products cost a third of the step in
+    bfloat16.
 
     Args:
         num_heads: int, H. Must divide the width D of the input.
         dropout: float in [0, 1), probability of zeroing an attention weight.
-        stddev: float, standard deviation of the truncated normal initial kernels
-            (BERT: 0.02). None for Glorot's uniform kernels.
+        stddev: float, standard deviation of the truncated normal initial kernels (BERT:
+            0.02). None for Glorot's uniform kernels.
         use_bias: bool, whether the four projections have biases (tensor2tensor: none).
 
     Inputs:
-        query (B, L, D); optional attention_mask, bool or int, broadcast to (B, L, M),
-        1 = the query may attend to the position; optional key (B, M, D), by default
-        the query, or in its place `projected`, a list of pairs that `keys_and_values`
-        returned, whose positions follow each other; optional heads (B, H, L, K), the
-        query as `project` returned it.
+        query (B, L, D); optional attention_mask, bool or int, broadcast to (B, L, M), 1
+        = the query may attend to the position; optional key (B, M, D), by default the
+        query, or in its place `projected`, a list of pairs from `keys_and_values`,
+        whose positions follow each other; optional heads (B, H, L, K), the query from
+        `project`.
 
     Returns:
-        (B, L, D); with `return_scores=True` also the attention weights, float32
-        (B, H, L, M).
+        (B, L, D); with `return_scores=True` also the attention weights, float32 (B, H,
+        L, M).
 
     Raises:
         ValueError: if `num_heads` does not divide D.

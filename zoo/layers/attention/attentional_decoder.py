@@ -19,13 +19,13 @@ class AttentionalDecoder(MatrixLayer):
     `p_ts = softmax_s(h_t (m_s A))`, over the tokens of the source,
     `a_t = tanh([sum_s p_ts m_s; h_t] C)`.
 
-    The LSTMs have the gates i, f, g, o in this order and no separate forget bias, as
-    in PyTorch. The first a is zero. Dropout acts on e_t, between the layers and on a_t;
-    the next step reads a_t after dropout. The softmax and the cells are float32 under
-    every policy.
+    The LSTMs have the gates i, f, g, o in this order and no separate forget bias, as in
+    PyTorch. The first a is zero. Dropout acts on e_t, between the layers and on a_t,
+    which the next step reads after dropout. Softmax and cells are float32 under every
+    policy.
 
     Source: Luong et al. 2015, sections 3.1 ("general") and 3.3 (input feeding);
-    OpenNMT-py, `InputFeedRNNDecoder`. There e_t has no dropout.
+    OpenNMT-py, `InputFeedRNNDecoder`, where e_t has no dropout.
 
     Args:
         vocabulary_size: int, V, tokens of the target.
@@ -142,8 +142,8 @@ class AttentionalDecoder(MatrixLayer):
         """Reads the next tokens of rows, int (R, T); with dropout only in training.
 
         `states` come from `first_states` or the previous step, and `source` from
-        `read_source`, with a row for every `beams` rows. Returns the attentional
-        vectors (R, T, W) and the states after the tokens.
+        `read_source`, with a row for every `beams` rows. Returns (R, T, W) and the
+        states after the tokens.
         """
         rate = self.dropout if training else 0.0
         x = ops.take(self.matrix("embeddings"), ops.transpose(token_ids), axis=0)

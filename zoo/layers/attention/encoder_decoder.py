@@ -10,8 +10,7 @@ READ_OUTPUTS = ("memory", "last_hidden", "last_cell")  # what the decoder reads
 class EncoderDecoder:
     """An encoder with a decoder, which reads its last layer and its last states.
 
-    It takes the place of a backbone with a decoder: it makes inputs and states, and is
-    called on symbolic inputs. It holds no weights itself.
+    It takes the place of a backbone with a decoder, and holds no weights itself.
 
     Args:
         encoder: `zoo.backbone.Backbone` with the outputs memory, last_hidden and

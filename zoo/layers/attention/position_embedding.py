@@ -14,9 +14,8 @@ from zoo.checks.ranges import Count, NotNegative, Size, check_values
 class PositionEmbedding(keras.layers.Layer):
     """A learned vector for each position, the same for every row.
 
-    Source: Devlin et al. 2019, section 3.2 (BERT). The first position is 0.
-    `keras_nlp.layers.PositionEmbedding` copies the vectors for each row of the batch;
-    this layer does not.
+    Source: Devlin et al. 2019, section 3.2 (BERT). `keras_nlp.layers.PositionEmbedding`
+    copies the vectors for each row of the batch; this layer does not.
 
     Args:
         max_sequence_length: int, rows of the table.
@@ -93,8 +92,7 @@ def sinusoids(positions, width, kind):
     """The sinusoids of positions, in float64.
 
     With `w_i = 10000^-e(i)` for i from 0 to n - 1 and n = D / 2, the row of position p
-    holds `sin(p w_i)` and `cos(p w_i)`. The kinds differ in the exponent e and in the
-    order of the columns:
+    holds `sin(p w_i)` and `cos(p w_i)`. The kinds are
 
     - "paper": `e(i) = i / n`, sine and cosine alternate.
     - "tensor2tensor": `e(i) = i / (n - 1)`, all sines before all cosines. The model
@@ -102,8 +100,7 @@ def sinusoids(positions, width, kind):
     - "marian_hugging_face": `e(i) = i / n`, all sines before all cosines.
 
     Source: Vaswani et al. 2017, section 3.5, and the released code of each program. In
-    an odd width, the columns that are too many are cut off, except for "tensor2tensor",
-    whose last column is then zero.
+    an odd width, the last column is cut off; with "tensor2tensor" it is zero.
 
     Args:
         positions: int (...), numpy.
@@ -144,8 +141,7 @@ class SinusoidalPositions(keras.layers.Layer):
         first: int, the position of the first token (fairseq: 2, OpenNMT-tf: 1).
 
     Inputs:
-        (B, L, D), of which the layer uses only the shape; optional places int32 (B, L),
-        by default 0 to L - 1.
+        As of `PositionEmbedding`.
 
     Returns:
         (1, L, D), or (B, L, D) with places.

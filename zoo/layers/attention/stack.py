@@ -48,14 +48,13 @@ def run_blocks(blocks, x, scores=False, **given):
 def step_blocks(blocks, x, states, beams=1, fused=None):
     """Reads the next tokens (R, T, D) of rows with keys and values from a cache.
 
-    The tokens of all rows of a source are new entries of its cache. So nothing is moved
-    if hypotheses change their places: only `seen` is. `states` has seen, bool (R, C),
-    and source, a dict of cache and used, and for blocks with `cross` of memory and
-    mask. `fused` has what `MultiHeadAttention.fuse` returned for each block, or None.
+    The tokens of all rows of a source are new entries of its cache, so only `seen` is
+    moved if hypotheses change their places. `states` has seen, bool (R, C), and source,
+    a dict of cache and used, and for blocks with `cross` of memory and mask. `fused`
+    has what `MultiHeadAttention.fuse` returned for each block, or None.
 
-    Returns:
-        (B, beams * T, D); the entries that each token attends to, bool (R, T, C); and
-        the dict `source` after the tokens.
+    Returns (B, beams * T, D); the entries that each token attends to, bool (R, T, C);
+    and the dict `source` after the tokens.
     """
     source, count = states["source"], ops.shape(x)[1]
     mask = visible_entries(

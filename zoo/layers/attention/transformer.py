@@ -38,16 +38,15 @@ OPTIONAL_FIELDS = {field.name for field in dataclasses.fields(BlockOptions)[3:]}
 class TransformerBlock(CompositeLayer):
     """Attention and a feed-forward network, each with residual and norm.
 
-    For each sub-layer f, `x = norm(x + dropout(f(x)))`, as in the paper and in BERT.
-    With `norm_first` it is `x = x + dropout(f(norm(x)))`, as in GPT-2. With `cross`, a
-    second attention stands between the two, to the vectors of another row, the memory.
-    All matrix products with weights have two dimensions, (B * L, D) by (D, F).
+    For each sub-layer f, `x = norm(x + dropout(f(x)))`, as in the paper and in BERT, or
+    with `norm_first` `x = x + dropout(f(norm(x)))`, as in GPT-2. With `cross`, a second
+    attention stands between the two, to the vectors of another row, the memory.
 
     Source: Vaswani et al. 2017, section 3.1; Devlin et al. 2019.
-    `keras_nlp.layers.TransformerEncoder` multiplies in three dimensions. It is slower
-    by about a tenth in float32 and by a third in bfloat16. It also has one dropout rate
-    for everything. `keras_nlp.layers.TransformerDecoder` computes the keys and values
-    of the memory again for every new token.
+    `keras_nlp.layers.TransformerEncoder` has one dropout rate and multiplies in three
+    dimensions, here two. It is slower by a tenth in float32 and by a third in bfloat16.
+    `keras_nlp.layers.TransformerDecoder` computes the keys and values of the memory
+    again for every new token.
 
     Args:
         num_heads: int, H; must divide D.
@@ -58,24 +57,22 @@ class TransformerBlock(CompositeLayer):
         layer_norm_epsilon: float, added to the variance.
         stddev: float, standard deviation of the truncated normal initial kernels; None
             for Glorot's uniform kernels.
-        causal: bool, whether a position attends only to itself and to earlier
-            positions.
+        causal: bool, whether a position attends only to itself and to earlier ones.
         cross: bool, whether the block attends to a memory.
         norm_first: bool, whether a norm stands before each sub-layer.
         attention_bias: bool, whether the projections of the attentions have biases.
         activation_dropout: float in [0, 1), probability after the activation.
-        **kwargs: of `keras.layers.Layer`, such as `dtype`.
 
     Inputs:
         x (B, L, D); optional padding_mask (B, L), bool or int, 1 = token, or (B, L, L),
         1 where a position may attend to another one; optional positions int32 (B, P),
-        to compute the output at these positions only; with `cross`, memory (B, M, D)
-        and optional memory_mask (B, M). No position attends to padding.
+        to compute the output there only; with `cross`, memory (B, M, D) and optional
+        memory_mask (B, M). No position attends to padding.
 
     Returns:
         (B, L, D), or (B, P, D) with positions; with `return_scores=True` a tuple of it
         and of the weights of each attention, float32 (B, H, L, L) and (B, H, L, M).
-        The statistics of the layer norm and the softmax are float32 under every policy.
+        Norm statistics and softmax are float32 under every policy.
 
     Raises:
         ValueError: if H does not divide D, or the activation is unknown.
@@ -213,9 +210,9 @@ class TransformerBlock(CompositeLayer):
 
         Args:
             x: the vectors of the new entries.
-            cache: two pairs of keys and values, of C old entries (B, H, C, K), and of
-                later ones (B, H, C', K), which has room for the new ones.
-            index: int32 (B * H * N, 3), from `entry_index`: where they are written.
+            cache: two pairs of keys and values, see `zoo.layers.attention.caching`.
+            index: int32 (B * H * N, 3), from `entry_index`: where the new ones are
+                written.
             mask: bool (B, N, C + C'), the entries that a new one attends to.
             memory: keys and values from `cross_attention.keys_and_values`, or None.
             memory_mask: (B, M), 1 = token.
@@ -284,15 +281,14 @@ class TransformerEncoderBlock(TransformerBlock):
 class WithScores(keras.layers.Layer):
     """Calls a block and also returns its attention weights.
 
-    The layer shares the weights of the block. A functional model needs it, since Keras
-    expects the same number of outputs from every call of a layer.
+    A functional model needs it, since Keras expects the same number of outputs from
+    every call of a layer. It has the weights of the block.
 
     Args:
         block: `TransformerBlock`.
 
     Inputs:
-        x (B, L, D), optional padding_mask (B, L), memory (B, M, D) and memory_mask
-        (B, M), as of the block.
+        x (B, L, D), optional padding_mask, memory and memory_mask, as of the block.
 
     Returns:
         Tuple of the output of the block (B, L, D) and the weights of each attention,

@@ -9,10 +9,9 @@ from zoo.layers.token_scores import TokenLogits
 
 @keras.saving.register_keras_serializable(package="zoo")
 class EmbeddingDropout(keras.layers.Layer):
-    """Drops whole tokens of the vocabulary in training.
+    """Drops whole tokens of the vocabulary in training, at all positions of a batch.
 
-    A dropped token has a zero vector at all its positions in the batch. The other
-    vectors are divided by `1 - rate`.
+    The vectors of the other tokens are divided by `1 - rate`.
 
     Source: Gal and Ghahramani 2016; Merity et al. 2018, section 4.3.
 
@@ -64,8 +63,7 @@ class RegularizedLogits(TokenLogits):
 
     In training, the vectors h go through dropout, whose mask all positions of a row
     share. The loss then also has `activation mean(dropout(h)^2)` and `temporal
-    mean((h_t - h_{t-1})^2)`. Both means are over all elements, those of masked
-    positions included.
+    mean((h_t - h_{t-1})^2)`, means over all elements, masked positions included.
 
     Source: Merity et al. 2018, section 4.5, and their released code. fastai 2 leaves
     the second term out if a batch has one row; this layer keeps it.
@@ -73,8 +71,7 @@ class RegularizedLogits(TokenLogits):
     Args:
         num_tokens, token_embedding, use_bias: see `zoo.layers.TokenLogits`.
         dropout: float in [0, 1), probability of zeroing.
-        activation: float, alpha of the paper.
-        temporal: float, beta of the paper.
+        activation, temporal: float, alpha and beta of the paper.
 
     Inputs:
         (B, L, D), or (B, D) outside training.

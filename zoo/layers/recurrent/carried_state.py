@@ -10,11 +10,10 @@ from zoo.checks.ranges import Size, check_values
 class CarriedState(keras.layers.Layer):
     """The final states of the previous batch, as the initial states of this batch.
 
-    Training and evaluation have separate states. The states are saved with the model.
-    With several replicas, each replica keeps the states of its own rows. A file holds
-    the states of all rows, so it can be loaded with another number of replicas if the
-    total number of rows is the same. With several workers, each worker saves its own
-    rows.
+    Training and evaluation have separate states, which are saved with the model. Each
+    replica keeps the states of its own rows. A file holds those of all rows, so another
+    number of replicas can load it if the total number of rows is the same. With several
+    workers, each worker saves its own rows.
 
     Args:
         rows: int, R, rows of a batch on one replica.
@@ -142,17 +141,16 @@ class KeepState(keras.layers.Layer):
 class StatefulModel:
     """A recurrent backbone that carries its states over from call to call.
 
-    Row r of a batch starts with the final state of row r of the previous batch,
-    whatever its sentence was. The published vectors of ELMo were computed this way.
-    The authors advise to run a few sentences first, and to ignore their vectors.
+    Row r of a batch starts with the final state of row r of the previous batch. The
+    published vectors of ELMo were computed this way; the authors advise to run a few
+    sentences first, and to ignore their vectors.
 
     Args:
         backbone: `zoo.backbone.Backbone` with states.
         names: list of str, outputs of the backbone.
 
     Inputs:
-        As the backbone's. If a batch has fewer rows, the states of the other rows do
-        not change.
+        As the backbone's. The states of rows that a batch lacks do not change.
 
     Returns:
         dict of the outputs.

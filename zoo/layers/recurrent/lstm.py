@@ -15,7 +15,7 @@ from zoo.layers.recurrent.lstm_steps import run_packed, run_plain, run_trained
 class LSTM(MatrixLayer):
     """A long short-term memory with optional projection and clipping.
 
-    With input x, output m and cell c, the gates i, f, o and the candidate g:
+    With input x, output m, cell c, gates i, f, o and candidate g:
 
     `i, f, g, o = split(x_t W + m_{t-1} U + b)`,
     `c_t = clip(sigmoid(f + forget_bias) c_{t-1} + sigmoid(i) tanh(g), cell_clip)`,
@@ -23,44 +23,38 @@ class LSTM(MatrixLayer):
 
     The columns of W, U and b are in the order i, f, g, o, as in Keras. The forget bias
     is added at every step and is not stored in b. At masked steps the state does not
-    change and the output is 0, so padding on either side has no effect.
-
-    After `quantize("int8")`, W, U and P are stored as int8 with a scale for each
-    column. The steps compute with dequantized values.
+    change and the output is 0. `quantize("int8")` stores W, U and P as int8 with a
+    scale for each column.
 
     Source: Sak et al. 2014 for the projection; `LSTMCell` of TensorFlow 1 for the
-    clipping. `keras.layers.LSTM` has neither. It multiplies x_t by W at every step, and
-    its gradient adds up the gradient of U at every step. Here each of the two is one
-    product.
+    clipping. `keras.layers.LSTM` has neither, and computes x_t W and the gradient of U
+    step by step; here each is one product.
 
     Args:
         units: int, width D of the cell.
         projection_dim: int, width P of the output; None for D and no projection.
-        cell_clip: float, bound of |c|; None for no bound.
-        projection_clip: float, bound of |m| after the projection; None for no bound.
-        forget_bias: float, added to the forget gate; 1.0 as in Jozefowicz et al. 2015.
+        cell_clip, projection_clip: float, bounds of |c| and |m|; None for no bound.
+        forget_bias: float; 1.0 as in Jozefowicz et al. 2015.
         reverse: bool, whether to read from the last position to the first. The output
             is in the order of the input.
-        packed: bool, whether to skip the computation at masked steps outside training.
-            Only TensorFlow without XLA can do that. If a sixth of a batch is padding,
-            it saves an eighth of the time of ELMo on a CPU. The
-            other rows of a batch then change a row by rounding only, about 1e-7.
+        packed: bool, whether to skip masked steps outside training, which only
+            TensorFlow without XLA can do. If a sixth of a batch is padding, it saves an
+            eighth of the time of ELMo on a CPU. Other rows of a batch then change a row
+            by rounding, about 1e-7.
         weight_dropout: float in [0, 1), probability that an element of U is dropped in
-            a training call. All steps and rows of the call share the mask, and the
-            stored U does not change. Source: Merity et al. 2018, section 2.
+            all steps and rows of a training call (Merity et al. 2018, section 2).
 
     Inputs:
         x (B, L, I); optional mask (B, L), bool or number, 1 = token; optional
         initial_state, a tuple of m (B, P) and c (B, D), zeros by default.
 
     Returns:
-        Tuple of the sequence (B, L, P) and the state after its last token, m (B, P)
-        and c (B, D). Under 16-bit policies the gates and the cell are float32, and so
-        is the returned c.
+        Tuple of the sequence (B, L, P) and the state after its last token, m (B, P) and
+        c (B, D). Gates and cell are float32 under 16-bit policies.
 
     Raises:
-        ValueError: if a width or a bound is not positive, `projection_clip` is given
-            without a projection, or `weight_dropout` is not in [0, 1).
+        ValueError: if an argument is out of its range, or `projection_clip` is given
+            without a projection.
 
     Example:
         >>> layer = LSTM(8, projection_dim=4)

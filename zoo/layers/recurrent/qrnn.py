@@ -17,28 +17,28 @@ class QRNN(keras.layers.Layer):
     `c_t = sigmoid(f) tanh(z) + (1 - sigmoid(f)) c_{t-1}`, `h_t = sigmoid(o) c_t`.
 
     The columns of W and b are in the order z, f, o. f multiplies the new value, as in
-    the released code; the paper has it the other way round. With window 1 the layer
-    reads x_t only. At masked steps the state does not change and the output is 0.
+    the released code; the paper has it the other way round. At masked steps the state
+    does not change and the output is 0.
 
     Source: Bradbury et al. 2017; released code pytorch-qrnn, which fastai 1 follows.
 
     Args:
         units: int, width D.
-        window: 1 or 2, the inputs that a step reads.
+        window: 1 or 2, the inputs that a step reads; with 1, x_t only.
         reverse: bool, whether to read from the last position to the first.
         weight_dropout: float in [0, 1), probability that an element of W is dropped in
             a training call.
 
     Inputs:
-        x (B, L, I); optional mask (B, L), 1 = token; optional initial_state, a tuple
-        of the input before the first (B, I) and c (B, D), zeros by default.
+        x (B, L, I); optional mask (B, L), 1 = token; optional initial_state, a tuple of
+        the input before the first (B, I) and c (B, D), zeros by default.
 
     Returns:
         Tuple of the sequence (B, L, D) and the state after its last token: its input
         (B, I), and c (B, D) in float32.
 
     Raises:
-        ValueError: if the window is not 1 or 2, or a width or rate is out of range.
+        ValueError: if an argument is out of its range.
 
     Example:
         >>> sequence, last, cell = QRNN(4, window=2)(ops.ones((2, 3, 5)))

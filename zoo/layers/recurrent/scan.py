@@ -54,19 +54,15 @@ def custom_gradient(function):
 def scan_packed(step, prepare, state, inputs, mask, reverse=False):
     """Calls a function for each step, with only the rows that have a token there.
 
-    The state of the other rows does not change. Needs TensorFlow without XLA.
+    The state of the other rows does not change. Needs TensorFlow without XLA. `step` is
+    a function of the state and the prepared input of some rows to their next state,
+    `prepare` one of the inputs of up to 64 steps (M, ...) to (M, G), so its memory does
+    not grow with the sequence. The state is a tuple of tensors (B, ...), `inputs` (N,
+    ...) are those of the N tokens where mask, bool (L, B), is True, in the order of
+    `tf.where`.
 
-    Args:
-        step: function of state and prepared input of some rows to their next state.
-        prepare: function of the inputs of up to 64 steps (M, ...) to (M, G). Its memory
-            does not grow with the sequence.
-        state: tuple of tensors (B, ...).
-        inputs: (N, ...), the inputs of the N tokens, in the order of `tf.where(mask)`.
-        mask: bool (L, B), True at the N tokens.
-        reverse: bool, whether to start at the last step.
-
-    Returns:
-        The last state, and its first tensor after each step (L, B, ...), 0 if masked.
+    Returns the last state, and its first tensor after each step (L, B, ...), 0 if
+    masked.
     """
     import tensorflow as tf
 
