@@ -103,7 +103,7 @@ def rule_of(path):
         return "/".join(parts)
     if parts[0] != "models" or len(parts) == 2:
         return parts[0]
-    rules = dict.fromkeys(("model", "configs", "sizes"), "models/model")
+    rules = dict.fromkeys(("model", "configs"), "models/model")
     return {**rules, "__init__": "models/room"}.get(parts[2], "models/weights")
 
 

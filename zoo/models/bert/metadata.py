@@ -67,15 +67,10 @@ def head_options(config):
     return {name: getattr(config, name) for name in KERAS_NLP_HEAD}
 
 
-def config_path(directory, layout):
-    """The `Path` of the configuration."""
-    name = "bert_config.json" if layout in GOOGLE_LAYOUTS else "config.json"
-    return directory / name
-
-
 def read_config(directory, layout):
-    """The arguments of `BERTConfig`, and all values in the file, two dicts."""
-    google, path = layout in GOOGLE_LAYOUTS, config_path(directory, layout)
+    """The path of the config, the arguments of `BERTConfig`, and all its values."""
+    google = layout in GOOGLE_LAYOUTS
+    path = directory / ("bert_config.json" if google else "config.json")
     if not path.is_file():
         raise FileNotFoundError(
             f"A checkpoint of layout {layout!r} must have a configuration. There is no "
@@ -84,7 +79,7 @@ def read_config(directory, layout):
     if layout == "keras_nlp":
         fields = read_keras_nlp(path, "BertBackbone", KERAS_NLP_FIELDS)
         fields["attention_dropout"] = fields["dropout"]
-        return {**fields, **KERAS_NLP_ENCODER}, {}
+        return path, {**fields, **KERAS_NLP_ENCODER}, {}
     values = read_json(path)
     if google:
         check_values(values, FIELDS.values(), path)
@@ -92,25 +87,18 @@ def read_config(directory, layout):
     else:
         check_supported(values, SUPPORTED, path, "BERT")
         program, default = "hugging_face", "gelu"
-    fields = {
-        ours: values.get(name, getattr(BERTConfig, ours))
-        for ours, name in FIELDS.items()
+    activation, where = values.get("hidden_act", default), f"`{path}`"
+    fields = {k: values.get(v, getattr(BERTConfig, k)) for k, v in FIELDS.items()}
+    fields |= {
+        "activation": find_activation(program, activation, "hidden_act", where),
+        "layer_norm_epsilon": values.get("layer_norm_eps", 1e-12),
+        "pad_id": values.get("pad_token_id") or 0,
     }
-    activation = values.get("hidden_act", default)
-    fields["activation"] = find_activation(
-        program, activation, "hidden_act", f"`{path}`"
-    )
-    fields["layer_norm_epsilon"] = values.get("layer_norm_eps", 1e-12)
-    fields["pad_id"] = values.get("pad_token_id") or 0
-    return fields, values
+    return path, fields, values
 
 
 def read_labels(names, num_classes):
-    """The names of a classifier's outputs in their order, tuple of str or None.
-
-    `names` is Hugging Face's `id2label`, or None for its names, such as "LABEL_0",
-    which its files leave out. `num_classes` is 0 if no class has a name.
-    """
+    """The names of `num_classes` outputs, from `id2label` or None; None for 0."""
     if not num_classes:
         return None
     names = names or {str(i): v for i, v in enumerate(default_labels(num_classes))}
@@ -142,8 +130,7 @@ def read_tokenizer(directory, layout, vocabulary_size, values):
         vocabulary = _read_vocabulary(path)
         lowercase = _guess_lowercase(directory, vocabulary)
     if vocabulary is None:
-        names = VOCABULARIES.get(layout, path.name)
-        warn_without_tokenizer(directory, names)
+        warn_without_tokenizer(directory, VOCABULARIES.get(layout, path.name))
         return None
     if len(vocabulary) != vocabulary_size:
         raise ValueError(
@@ -193,9 +180,8 @@ def _hugging_face_tokenizer(directory, values):
         model = fast.get("model", {})
         ids = {token["content"]: token["id"] for token in fast.get("added_tokens", ())}
         ids = {**model.get("vocab", {}), **ids}
-        if model.get("type", "WordPiece") != "WordPiece" or sorted(
-            ids.values()
-        ) != list(range(len(ids))):
+        known = model.get("type", "WordPiece") == "WordPiece"
+        if not known or sorted(ids.values()) != list(range(len(ids))):
             raise ValueError(
                 f"`{directory}/tokenizer.json` must hold a WordPiece vocabulary with "
                 f"ids from 0 without gaps. Received: {model.get('type')!r}, {len(ids)} "
@@ -206,11 +192,7 @@ def _hugging_face_tokenizer(directory, values):
 
 
 def _check_splitting(directory, config, values, fast):
-    """Checks that a tokenizer splits texts as Google's, and warns of added tokens.
-
-    `config`, `values` and `fast` are the contents of tokenizer_config.json, config.json
-    and tokenizer.json.
-    """
+    """Checks that a tokenizer splits texts as Google's, and warns of added tokens."""
     kind = config.get("tokenizer_class") or values.get("tokenizer_class")
     kind = str(kind or TOKENIZERS[0]).removesuffix("Fast")
     model = fast.get("model") or {}

@@ -15,7 +15,12 @@ def read_pooling(directory, lowercase=True):
     """The pooling options of a sentence-transformers model, see `Converted`, or {}."""
     path = directory / MODULES_FILE
     if not path.is_file():
-        _warn_of_modules(directory)
+        # No file says that this pooling is a part of the model.
+        for path in sorted(directory.glob("*_Pooling/config.json"))[:1]:
+            warn_user(
+                f"{directory} must hold {MODULES_FILE} if {path.parent.name} is a part "
+                "of the model. Received: no such file. Texts get no vectors."
+            )
         return {}
     modules = _read_modules(path)
     pooling = read_json(directory / modules["Pooling"] / "config.json")
@@ -57,10 +62,7 @@ def _read_modules(path):
         raise ValueError(
             f"`{path}` must hold a list of objects. Received: {listed!r:.80}."
         )
-    modules = {
-        module.get("type", "").split(".")[-1]: module.get("path", "")
-        for module in listed
-    }
+    modules = {m.get("type", "").split(".")[-1]: m.get("path", "") for m in listed}
     unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
     if unknown or not re.fullmatch(r"\w[\w.-]*", modules.get("Pooling", "")):
         raise ValueError(
@@ -69,15 +71,6 @@ def _read_modules(path):
             f"Received: {modules} in `{path}`."
         )
     return modules
-
-
-def _warn_of_modules(directory):
-    """Warns of a pooling that no file says to be a part of the model."""
-    for path in sorted(directory.glob("*_Pooling/config.json"))[:1]:
-        warn_user(
-            f"{directory} must hold {MODULES_FILE} if {path.parent.name} is a part of "
-            "the model. Received: no such file. Texts get no vectors."
-        )
 
 
 def _warn_of_prompt(directory):

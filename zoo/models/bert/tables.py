@@ -79,27 +79,17 @@ OBJECTS = {leaf: f"/{leaf}{OBJECT_END}" for leaf in ("embeddings", *PLAIN)}
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """One published layout of BERT.
+    """One published layout of BERT."""
 
-    Args:
-        encoder: list of `Row`, the embeddings and the blocks.
-        parts: dict of the optional parts of a checkpoint ("pooler" and heads) to a
-            tuple of alternatives, each a list of `Row`. The first alternative with an
-            array in the checkpoint is read; the others are ignored.
-        ignore: tuple of regular expressions, the names of arrays that are not weights.
-        first: int, the number of the first block, for layouts that count all layers.
-    """
-
-    encoder: list
+    encoder: list  # rows of the embeddings and the blocks
+    # The optional parts ("pooler" and heads) to alternatives, each a list of rows. The
+    # first one with an array in the checkpoint is read; the others are ignored.
     parts: dict
-    ignore: tuple = ()
-    first: int = 0
+    ignore: tuple = ()  # regular expressions of arrays that are not weights
+    first: int = 0  # the number of the first block, where all layers are counted
 
     def choose(self, num_layers, checkpoint):
-        """Finds out which parts a checkpoint, a container of names, holds.
-
-        Returns their `Row`s, their names, and regular expressions of arrays to ignore.
-        """
+        """Rows, names, and arrays to ignore, of the parts that a checkpoint holds."""
         rows = expand(self.encoder, num_layers, self.first)
         found, ignore = [], list(self.ignore)
         for part, alternatives in self.parts.items():
@@ -142,19 +132,12 @@ def _masked_lm(transform, layer_norm, output_bias, leaves, transposed=False):
 
 
 def _google():
-    """Layout of TensorFlow 1 checkpoints of the released code.
-
-    Kernels are stored as (inputs, outputs), except the logits of sentence pairs,
-    classes and spans: these are stored as (outputs, inputs).
-    """
-    leaves = {**PLAIN, "embeddings": ""}
+    """Layout of TensorFlow 1 checkpoints of the released code."""
+    leaves, head = {**PLAIN, "embeddings": ""}, "cls/predictions/"
+    # Logits are stored as (outputs, inputs), other kernels as (inputs, outputs).
     logits = {"kernel": "output_weights", "bias": "output_bias"}
-    heads = {
-        "next_sentence": "cls/seq_relationship/",
-        "classifier": "",
-        "spans": "cls/squad/",
-    }
-    head = "cls/predictions/"
+    heads = {"next_sentence": "cls/seq_relationship/", "classifier": ""}
+    heads["spans"] = "cls/squad/"
     return Layout(
         encoder=module_rows(dict(zip(ENCODER, GOOGLE, strict=True)), leaves),
         parts={
@@ -172,14 +155,12 @@ def _google():
 
 
 def _hugging_face():
-    """Layout of state dicts of `transformers`; kernels are (outputs, inputs).
-
-    A `BertModel` has no prefix. Torch's own files repeat tied arrays.
-    """
+    """Layout of state dicts of `transformers`; kernels are (outputs, inputs)."""
     modules = {}
     for target, name in zip(ENCODER, GOOGLE, strict=True):
         name = name.replace("layer_{i}", "layer.{i}").replace("/", ".")
-        modules[target] = (name, name.removeprefix("bert."))
+        modules[target] = (name, name.removeprefix("bert."))  # as of a `BertModel`
+    # Torch's own files repeat tied arrays.
     modules["token_embedding"] += ("cls.predictions.decoder",)
     parts = {
         "pooler": ("bert.pooler.dense", "pooler.dense"),
@@ -204,7 +185,7 @@ def _hugging_face():
     )
 
 
-def _rooted(names):
+def _rooted(*names):
     """Adds the prefixes of the model garden's three ways to save a model."""
     roots = ("encoder/", "model/encoder_network/", "model/")
     return tuple(root + name for root in roots for name in names)
@@ -212,25 +193,20 @@ def _rooted(names):
 
 def _garden_names():
     """Returns all names of each module of `ENCODER`, in its order."""
-    names = [
-        (f"layer_with_weights-{number}", name)
-        for name, number in zip(GARDEN[:4], (0, 2, 1, 3), strict=True)
-    ]
+    for name, number in zip(GARDEN[:4], (0, 2, 1, 3), strict=True):
+        yield _rooted(f"layer_with_weights-{number}", name)
     for name in GARDEN[4:]:
         # Only the released bert_base_uncased has the last of these names.
         alias = name.replace("_attention_layer/_output", "_attention_output")
         blocks = (f"layer_with_weights-{{n}}/{n}" for n in dict.fromkeys((name, alias)))
-        names.append((*blocks, f"_transformer_layers/{{i}}/{name}"))
-    return map(_rooted, names)
+        yield _rooted(*blocks, f"_transformer_layers/{{i}}/{name}")
 
 
 def _model_garden():
-    """Layout of TensorFlow 2 checkpoints of tf-models-official.
-
-    Arrays are named by object and attribute, with three generations of names and three
-    ways to save a model. In a checkpoint of a pretrainer the pooler is that of the
-    sentence pair head, because the encoder's own pooler is not trained.
-    """
+    """Layout of TensorFlow 2 checkpoints of tf-models-official."""
+    # Arrays are named by object and attribute, with three generations of names and
+    # three ways to save a model. The pooler of a pretrainer is that of the sentence
+    # pair head, because the encoder's own pooler is not trained.
     modules = dict(zip(ENCODER, _garden_names(), strict=True))
     table, *encoder = module_rows(modules, OBJECTS, heads=True)
     # A pretrainer saves its table under the first path that leads to it: the head's.
@@ -240,7 +216,7 @@ def _model_garden():
     poolers = (
         ("next_sentence..pooler_dense", "model/classification_heads/0/dense"),
         ("sentence_prediction..pooler_dense",),
-        _rooted(("layer_with_weights-{n}", "_pooler_layer")),
+        _rooted("layer_with_weights-{n}", "_pooler_layer"),
     )
     logits = {
         "next_sentence": "model/classification_heads/0/out_proj",
@@ -268,13 +244,9 @@ def _model_garden():
 
 
 def _keras_nlp():
-    """Layout of model.weights.h5 and, with the prefix "task/", of task.weights.h5.
+    """Layout of model.weights.h5 and, with the prefix "task/", of task.weights.h5."""
 
-    Keras numbers the arrays of a layer and the layers of a class. The root has another
-    name in Keras 2.
-    """
-
-    def rooted(name):
+    def rooted(name):  # the root has another name in Keras 2
         return (f"layers/{name}", f"_layer_checkpoint_dependencies/{name}")
 
     modules = dict(zip(ENCODER, map(rooted, KERAS_NLP), strict=True))

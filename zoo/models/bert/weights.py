@@ -27,7 +27,6 @@ from zoo.models.bert import tables
 from zoo.models.bert.metadata import (
     FIELDS,
     KERAS_NLP_HEAD,
-    config_path,
     head_options,
     read_config,
     read_labels,
@@ -60,8 +59,17 @@ def write_contents(layout, directory, contents):
     options, config, weights = contents.options, contents.config, contents.weights
     classifies = any(path.startswith("classifier/") for path in weights)
     kind = contents.classifies if classifies else None
-    embeds = "normalize" in options
-    _check_task(layout, kind, embeds, options.get("pooling"))
+    embeds, pooling = "normalize" in options, options.get("pooling")
+    if kind not in (None, "words") and pooling != "pooled":
+        raise ValueError(
+            "Other libraries classify by the pooled output. Received: pooling="
+            f'{pooling!r}. Write layout "zoo", or train with pooling="pooled".'
+        )
+    if layout == "keras_nlp" and (embeds or kind in ("words", "choices")):
+        raise ValueError(
+            "keras-nlp has no tagger, no multiple choice and no embedder. Received: "
+            "such a task. Write another layout, or save `backbone` alone (--task none)."
+        )
     if kind == "words":  # Hugging Face's class has no pooler
         config = dataclasses.replace(config, pooler=False)
         weights = {k: v for k, v in weights.items() if not k.startswith("pooler/")}
@@ -78,25 +86,6 @@ def write_contents(layout, directory, contents):
     )
 
 
-def _check_task(layout, kind, embeds, pooling):
-    """Raises ValueError if the library of a layout does not compute a task."""
-    if kind not in (None, "words") and pooling != "pooled":
-        raise ValueError(
-            "Other libraries classify by the pooled output. Received: pooling="
-            f'{pooling!r}. Write layout "zoo", or train with pooling="pooled".'
-        )
-    if layout == "keras_nlp" and (embeds or kind in ("words", "choices")):
-        raise ValueError(
-            "keras-nlp has no tagger, no multiple choice and no embedder. Received: "
-            "such a task. Write another layout, or save `backbone` alone (--task none)."
-        )
-
-
-def _is_google(directory):
-    """Whether a directory holds a checkpoint of the released code, bool."""
-    return "bert/embeddings/word_embeddings" in find_variables(directory)
-
-
 def _is_model_garden(directory):
     """Whether a directory holds an encoder of the model garden, bool."""
     query = "/_attention_layer/_query_dense/kernel/.ATTR"
@@ -111,13 +100,7 @@ def _tensorflow_files(directory):
 
 
 def recognise(directory):
-    """The layout of the BERT in a directory, str, or None if there is none.
-
-    It is "google", "model_garden", "hugging_face" or "keras_nlp".
-
-    Raises:
-        ValueError: if there is more than one checkpoint.
-    """
+    """The name of the layout of the BERT in a directory; see `family.recognise`."""
     return family.recognise(LAYOUTS, directory)
 
 
@@ -137,8 +120,8 @@ def read(directory, layout=None, activation=None, file=None):
 
     Raises:
         FileNotFoundError: if the configuration is missing.
-        ValueError: if this is not a BERT, if `BERT` cannot compute it, or if a file is
-            damaged. Also if configuration, weights and vocabulary do not agree.
+        ValueError: if this is not a BERT, `BERT` cannot compute it, a file is damaged,
+            or configuration, weights and vocabulary do not agree.
     """
     directory = Path(directory)
     layout, kind = layout or recognise(directory), ""
@@ -146,11 +129,10 @@ def read(directory, layout=None, activation=None, file=None):
         config = read_json(directory / "config.json", optional=True)
         kind = f", of kind {config.get('model_type') or config.get('class_name')!r}"
     check_layout(LAYOUTS, layout, directory, WANTED_FILES, kind)
-    fields, values = read_config(directory, layout)
+    path, fields, values = read_config(directory, layout)
     checkpoint = _open(directory, layout, file)
     if activation is not None:
         fields["activation"] = activation
-    path = config_path(directory, layout)
     names = {} if layout == "keras_nlp" else FIELDS
     with naming_absent(path, names.values()):
         config = make_config(BERTConfig, fields, f"`{path}`", names)
@@ -159,7 +141,9 @@ def read(directory, layout=None, activation=None, file=None):
         rows, parts, ignore = table.choose(config.num_layers, checkpoint)
         config = dataclasses.replace(config, pooler="pooler" in parts)
         heads = tuple(part for part in tables.HEADS if part in parts)
-        num_classes = _num_classes(rows, checkpoint)
+        biases = [row.sources for row in rows if row.target == "classifier/bias"]
+        biases = [name for names in biases for name in names if name in checkpoint]
+        num_classes = checkpoint[biases[0]].shape[0] if biases else 0
         expected = shapes(config, heads, num_classes)
         weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
     classifies = _find_kind(directory, values, num_classes, config.pooler)
@@ -224,47 +208,26 @@ def _open(directory, layout, file=None):
     return open_checkpoint(directory / file if file else directory)
 
 
-def _num_classes(rows, checkpoint):
-    """Returns the number of the classifier's outputs, 0 if there is none."""
-    for row in rows:
-        if row.target == "classifier/bias":
-            found = [source for source in row.sources if source in checkpoint]
-            return checkpoint[found[0]].shape[0] if found else 0
-    return 0
-
-
-def _written(name):
-    """The functions of a layout that can be written, see `Layout`."""
-    return {
+def _layout(name, recognise, files=None, written=False):
+    """The record of a layout."""
+    write = {
         "write": functools.partial(write_contents, name),
         "holds": functools.partial(held_heads, name),
     }
+    write = write if written else {}
+    read_layout = functools.partial(read, layout=name)
+    return Layout(name, recognise, read_layout, files=files, **write)
 
 
 LAYOUTS = (
-    Layout(
-        "hugging_face",
-        lambda directory: is_hugging_face(directory, "bert"),
-        functools.partial(read, layout="hugging_face"),
-        files=find_hugging_face,
-        **_written("hugging_face"),
+    _layout(
+        "hugging_face", lambda d: is_hugging_face(d, "bert"), find_hugging_face, True
     ),
-    Layout(
-        "keras_nlp",
-        lambda directory: is_keras_nlp(directory, "BertBackbone"),
-        functools.partial(read, layout="keras_nlp"),
-        **_written("keras_nlp"),
-    ),
-    Layout(
+    _layout("keras_nlp", lambda d: is_keras_nlp(d, "BertBackbone"), written=True),
+    _layout(
         "google",
-        _is_google,
-        functools.partial(read, layout="google"),
-        files=_tensorflow_files,
+        lambda d: "bert/embeddings/word_embeddings" in find_variables(d),
+        _tensorflow_files,
     ),
-    Layout(
-        "model_garden",
-        _is_model_garden,
-        functools.partial(read, layout="model_garden"),
-        files=_tensorflow_files,
-    ),
+    _layout("model_garden", _is_model_garden, _tensorflow_files),
 )

@@ -13,12 +13,7 @@ from zoo.checkpoint import (
 )
 from zoo.checks.ranges import check_choice
 from zoo.models.bert import metadata
-from zoo.models.bert.metadata import (
-    FIELDS,
-    KERAS_NLP_ENCODER,
-    KERAS_NLP_FIELDS,
-    KERAS_NLP_HEAD,
-)
+from zoo.models.bert.metadata import KERAS_NLP_ENCODER, KERAS_NLP_HEAD
 from zoo.models.bert.shapes import shapes
 from zoo.models.bert.tables import HEADS, LAYOUTS
 
@@ -60,21 +55,18 @@ def write(
     architecture=None,
     extra_documents=None,
 ):
-    """Writes a directory that another library loads.
+    """Writes a directory that another library loads, complete or not at all.
 
-    The directory appears complete or not at all. keras-nlp has no place for
-    `initializer_range` and `pad_id`, which change no output. The tokenizer of keras-nlp
-    differs from Google's in rare characters.
+    keras-nlp has no place for `initializer_range` and `pad_id`, which change no output,
+    and its tokenizer differs from Google's in rare characters.
 
     Args:
         directory: str or `Path`, missing or empty.
         layout: "hugging_face" or "keras_nlp".
         config: `BERTConfig`.
         weights: dict of path to array, for the encoder and for the heads to write.
-        tokenizer: dict, see `Converted.tokenizer`.
+        tokenizer, head_options: see `Converted`; by default none, and the encoder's.
         labels: tuple of str, names of the classifier's outputs.
-        head_options: dict, see `Converted.head_options`; by default those of the
-            encoder.
         architecture: str, the class of Hugging Face, by default that for the heads.
         extra_documents: dict of file name to more JSON files.
 
@@ -155,7 +147,7 @@ def _hugging_face(config, heads, head_options, tokenizer, labels, num_classes):
             "Hugging Face's masked language model always has the encoder's options, "
             f"{encoder}. Received: {head_options}. Leave the head out with `heads=`."
         )
-    values = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
+    values = {v: getattr(config, k) for k, v in metadata.FIELDS.items()}
     values |= {
         "model_type": "bert",
         "architectures": [ARCHITECTURES[heads, config.pooler]],
@@ -200,7 +192,7 @@ def _keras_nlp(config, heads, head_options, tokenizer, labels, num_classes):
             f"keras-nlp's masked language model always has {KERAS_NLP_HEAD}. Received: "
             f"{head_options}. Leave the head out with `heads=` and train it there."
         )
-    fields = {name: getattr(config, name) for name in KERAS_NLP_FIELDS}
+    fields = {name: getattr(config, name) for name in metadata.KERAS_NLP_FIELDS}
     backbone = keras_object("BertBackbone", "bert.bert_backbone", **fields)
     documents = {"config.json": backbone}
     if tokenizer:

@@ -28,13 +28,10 @@ FILES = {
 
 
 def read_tokenizer(directory, layout, config):
-    """Reads the arguments of the tokenizer of a model in a layout, a key of `FILES`.
+    """The arguments of a model's tokenizer; None with a warning if we have none such.
 
     OpenAI's programs read `<|endoftext|>` as text, the others as the special token.
-    GPT-2, with `norm_first`, has another tokenizer than GPT-1.
-
-    The result is None with a warning, without files or if no tokenizer of ours computes
-    the same. Unused rows at the end of the table of embeddings are allowed.
+    Unused rows at the end of the table of embeddings are allowed.
     """
     start, problem = False, None
     fast = directory / "tokenizer.json"
@@ -46,7 +43,11 @@ def read_tokenizer(directory, layout, config):
         if layout == "hugging_face":
             start, problem = _read_slow_options(directory, ids)
         elif layout == "keras_nlp":
-            start = _adds_start(read_json(directory / PREPROCESSOR, optional=True))
+            values = read_json(directory / PREPROCESSOR, optional=True)
+            # `GPT2CausalLM` makes one with its defaults if there is none, or another.
+            known = values.get("class_name") == "GPT2CausalLMPreprocessor"
+            values = _object(values.get("config")) if known else {}
+            start = bool(values.get("add_start_token", True))
     if problem is None and ids and config.norm_first and END_OF_TEXT not in ids:
         problem = f"its vocabulary lacks {END_OF_TEXT!r}"
     if problem:
@@ -80,16 +81,6 @@ def read_tokenizer(directory, layout, config):
     return found
 
 
-def _adds_start(preprocessor):
-    """Whether a preprocessor of keras-nlp puts a token before each text.
-
-    `GPT2CausalLM` makes one with its defaults if there is none, or another one.
-    """
-    expected_class = preprocessor.get("class_name") == "GPT2CausalLMPreprocessor"
-    values = _object(preprocessor.get("config")) if expected_class else {}
-    return bool(values.get("add_start_token", True))
-
-
 def _warn_of_added(directory, fast):
     """Warns of tokens that were added later, which zoo does not find in texts."""
     if fast.is_file():
@@ -106,11 +97,13 @@ def _read_pair(directory, pairs):
         paths = [directory / name for name in names]
         there = [path.is_file() for path in paths]
         if all(there):
-            ids = read_json(paths[0])
-            added = directory / "added_tokens.json"
-            ids = {**ids, **read_json(added, optional=True)}
+            added = read_json(directory / "added_tokens.json", optional=True)
+            ids = {**read_json(paths[0]), **added}
             _check_ids(ids, paths[0])
-            return ids, _read_merges(paths[1])
+            lines = [line.removesuffix("\r") for line in read_lines(paths[1])]
+            if lines and lines[0].startswith(VERSION):
+                lines = lines[1:]
+            return ids, tuple(line for line in lines if line)
         if any(there):
             raise FileNotFoundError(
                 f"`{directory}` must have the files {' and '.join(names)}, or neither "
@@ -130,18 +123,9 @@ def _check_ids(ids, path):
         )
 
 
-def _read_merges(path):
-    """The lines of a file of merges without its header, tuple of str."""
-    lines = [line.removesuffix("\r") for line in read_lines(path)]
-    if lines and lines[0].startswith(VERSION):
-        lines = lines[1:]
-    return tuple(line for line in lines if line)
-
-
 def _read_slow_options(directory, ids):
     """Whether rows begin with a token, and what differs from our tokenizer, or None."""
-    path = directory / "tokenizer_config.json"
-    values = read_json(path, optional=True)
+    values = read_json(directory / "tokenizer_config.json", optional=True)
     problem = None
     if values.get("add_prefix_space"):
         problem = "it adds a space before each text"
@@ -153,11 +137,7 @@ def _read_slow_options(directory, ids):
 
 
 def _read_fast(path, gpt2):
-    """Reads a tokenizer.json, which must split texts into bytes if it is of GPT-2.
-
-    Returns tokens with their ids, merges, whether rows begin with a token, and what
-    differs from our tokenizer, str or None.
-    """
+    """Ids of tokens, merges, whether rows begin with a token, and what differs."""
     values = read_json(path)
     model = _object(values.get("model"))
     if model.get("type", "BPE") != "BPE":

@@ -33,10 +33,8 @@ CLASSES = {
 def write_hugging_face(directory, contents):
     """Writes a directory that `transformers` loads as a language model.
 
-    The class is `GPT2LMHeadModel`, or `OpenAIGPTLMHeadModel` for a model whose norms
-    follow the sub-layers. The directory appears complete or not at all. The tied table
-    is written once. The tokenizer of Hugging Face always reads `<|endoftext|>` as the
-    special token, and its GPT-1 splits words by other rules than OpenAI's.
+    The tokenizer of Hugging Face always reads `<|endoftext|>` as the special token, and
+    its GPT-1 splits words by other rules than OpenAI's.
     """
     config, tokenizer = contents.config, contents.tokenizer
     _check_heads(contents)
@@ -100,9 +98,9 @@ def _describe(config, kind):
 def write_keras_nlp(directory, contents):
     """Writes a preset directory that `keras_nlp.models.GPT2CausalLM` loads.
 
-    The directory appears complete or not at all. keras-nlp has no place for
-    `initializer_range`, which changes no output. Its tokenizer splits rare characters
-    by other rules, and always reads `<|endoftext|>` as the special token.
+    keras-nlp has no place for `initializer_range`, which changes no output. Its
+    tokenizer splits rare characters by other rules, and always reads `<|endoftext|>` as
+    the special token.
     """
     config, tokenizer = contents.config, contents.tokenizer
     _check_heads(contents)

@@ -4,6 +4,7 @@ import numpy as np
 
 from zoo import checkpoint
 from zoo.checkpoint import check_supported, find_activation, find_model_type, read_json
+from zoo.models.gpt.model import GPTConfig
 from zoo.models.gpt.tables import LM_HEAD
 
 # Our field to its name in Hugging Face's config.json.
@@ -21,26 +22,12 @@ FIELDS = {
 }
 NAMES = {**FIELDS, "intermediate_dim": "n_inner"}
 GPT1, GPT2 = "openai-gpt", "gpt2"
-# The defaults of `GPT2Config` and `OpenAIGPTConfig`, for what a file may leave out.
-DEFAULTS = {
-    "n_embd": 768,
-    "n_layer": 12,
-    "n_head": 12,
-    "resid_pdrop": 0.1,
-    "embd_pdrop": 0.1,
-    "attn_pdrop": 0.1,
-    "layer_norm_epsilon": 1e-5,
-    "initializer_range": 0.02,
-    "tie_word_embeddings": True,
-}
+# The defaults of `OpenAIGPTConfig` and `GPT2Config`, for what a file may leave out.
+DEFAULTS = {theirs: getattr(GPTConfig, ours) for ours, theirs in FIELDS.items()}
+DEFAULTS["tie_word_embeddings"] = True
 DEFAULTS = {
     GPT1: {**DEFAULTS, "vocab_size": 40478, "n_positions": 512, "afn": "gelu"},
-    GPT2: {
-        **DEFAULTS,
-        "vocab_size": 50257,
-        "n_positions": 1024,
-        "activation_function": "gelu_new",
-    },
+    GPT2: {**DEFAULTS, "activation_function": "gelu_new"},
 }
 ACTIVATION_FIELDS = {GPT1: "afn", GPT2: "activation_function"}
 PROGRAMS = {GPT1: "hugging_face_gpt1", GPT2: "hugging_face"}  # of activations
@@ -55,13 +42,8 @@ BACKBONES = ("GPT2Model", "OpenAIGPTModel")
 # The first parts of the names of the arrays of other heads.
 HEADS = ("score", "classifier", "qa_outputs", "multiple_choice_head")
 KERAS_NLP_FIELDS = (
-    "vocabulary_size",
-    "hidden_dim",
-    "num_layers",
-    "num_heads",
-    "intermediate_dim",
-    "max_sequence_length",
-    "dropout",
+    *("vocabulary_size", "hidden_dim", "num_layers", "num_heads", "intermediate_dim"),
+    *("max_sequence_length", "dropout"),
 )
 # What is a constant in keras-nlp.
 KERAS_NLP = {"norm_first": True, "activation": "gelu_tanh", "layer_norm_epsilon": 1e-5}
@@ -79,14 +61,13 @@ def read_hugging_face(path):
     values = {**DEFAULTS[kind], **values}
     check_supported(values, OPTIONS, path, "GPT")
     name = ACTIVATION_FIELDS[kind]
-    activation = find_activation(PROGRAMS[kind], values[name], name, f"`{path}`")
-    fields = {ours: values[theirs] for ours, theirs in FIELDS.items()}
     inner = values.get("n_inner") if kind == GPT2 else None
     if inner is None and isinstance(values["n_embd"], int):
         inner = 4 * values["n_embd"]
-    fields |= {
+    fields = {
+        **{ours: values[theirs] for ours, theirs in FIELDS.items()},
         "intermediate_dim": inner,
-        "activation": activation,
+        "activation": find_activation(PROGRAMS[kind], values[name], name, f"`{path}`"),
         "norm_first": kind == GPT2,
     }
     return fields, values
@@ -103,11 +84,10 @@ def find_heads(values, arrays, path):
             "`model.transformer.save_pretrained`, and train a new one."
         )
     if not values["tie_word_embeddings"]:
-        tables = [
-            n for n in arrays if n.endswith(("wte.weight", "tokens_embed.weight"))
-        ]
         if LM_HEAD not in arrays:
             return ()
+        ends = "wte.weight", "tokens_embed.weight"
+        tables = [name for name in arrays if name.endswith(ends)]
         if tables and not np.array_equal(arrays[LM_HEAD], arrays[tables[0]]):
             raise ValueError(
                 "`tie_word_embeddings` must be True; the head of `GPT` always is the "

@@ -6,28 +6,15 @@ import tokenize
 
 import numpy as np
 
-from zoo.checkpoint import (
-    Checkpoint,
-    check_values,
-    find_variables,
-    open_checkpoint,
-    read_json,
-)
+from zoo.checkpoint import Checkpoint, check_values, open_checkpoint, read_json
 
 SHAPES_FILE = "params_shapes.json"
 # The arrays of the archive in its order, by the names of GPT-2.
 FIRST_ARRAYS = ("wpe", "wte")
-BLOCK_ARRAYS = tuple(
-    f"{module}/{leaf}"
-    for module, leaves in (
-        ("attn/c_attn", "wb"),
-        ("attn/c_proj", "wb"),
-        ("ln_1", "gb"),
-        ("mlp/c_fc", "wb"),
-        ("mlp/c_proj", "wb"),
-        ("ln_2", "gb"),
-    )
-    for leaf in leaves
+BLOCK_ARRAYS = (
+    *("attn/c_attn/w", "attn/c_attn/b", "attn/c_proj/w", "attn/c_proj/b"),
+    *("ln_1/g", "ln_1/b", "mlp/c_fc/w", "mlp/c_fc/b"),
+    *("mlp/c_proj/w", "mlp/c_proj/b", "ln_2/g", "ln_2/b"),
 )
 HEAD_WIDTH = 64  # of every GPT that OpenAI published
 # Sizes in `hparams.json`. GPT-1 has no such file; the user may write `n_head`.
@@ -46,41 +33,25 @@ READ_ERRORS = (
 )
 
 
-def has_archive(directory):
-    """Whether a directory holds a GPT-1 as OpenAI published it, bool."""
-    return (directory / SHAPES_FILE).is_file() and any(directory.glob("params_*.npy"))
-
-
-def has_checkpoint(directory):
-    """Whether a directory holds a GPT-2 as OpenAI published it, bool."""
-    if not (directory / HPARAMS).is_file():
-        return False
-    return "model/wte" in find_variables(directory)
-
-
 def read_archive(directory, num_heads=None):
-    """The fields of `GPTConfig` and the arrays of a GPT-1.
-
-    The number of heads is in no file. It is `n_head` of a file hparams.json that the
-    user wrote, or one head for each 64 units, as in the published model.
-    """
+    """The fields of `GPTConfig` and the arrays of a GPT-1."""
     shapes = _read_shapes(directory / SHAPES_FILE)
     values = _read_parts(directory)
-    total = sum(math.prod(shape) for shape in shapes)
-    if total != len(values):
+    sizes = [math.prod(shape) for shape in shapes]
+    if sum(sizes) != len(values):
         raise ValueError(
             "The files params_*.npy must have as many values as "
-            f"`{directory / SHAPES_FILE}` says: {total}. Received: {len(values)}. "
+            f"`{directory / SHAPES_FILE}` says: {sum(sizes)}. Received: {len(values)}. "
             "Download all files again."
         )
     num_layers = (len(shapes) - len(FIRST_ARRAYS)) // len(BLOCK_ARRAYS)
     names = [f"model/{name}" for name in FIRST_ARRAYS]
     names += [f"model/h{i}/{name}" for i in range(num_layers) for name in BLOCK_ARRAYS]
-    arrays, begin = {}, 0
-    for name, shape in zip(names, shapes, strict=True):
-        end = begin + math.prod(shape)
-        arrays[name] = without_width(values[begin:end].reshape(shape))
-        begin = end
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    arrays = {
+        name: without_width(part.reshape(shape))
+        for name, part, shape in zip(names, parts, shapes, strict=True)
+    }
     width = arrays["model/wte"].shape[1]
     fields = {
         "vocabulary_size": len(arrays["model/wte"]),
@@ -90,7 +61,7 @@ def read_archive(directory, num_heads=None):
         "max_sequence_length": len(arrays["model/wpe"]),
         "norm_first": False,
     }
-    if num_heads is None:
+    if num_heads is None:  # it is in no file, unless the user writes one
         num_heads = read_json(directory / HPARAMS, optional=True).get("n_head")
     if num_heads is None and width % HEAD_WIDTH:
         raise ValueError(

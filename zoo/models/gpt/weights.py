@@ -12,6 +12,7 @@ from zoo.checkpoint import (
     convert,
     find_hugging_face,
     find_tensorflow,
+    find_variables,
     is_hugging_face,
     is_keras_nlp,
     naming_absent,
@@ -27,7 +28,6 @@ from zoo.models.gpt.tables import IGNORED, table
 
 __all__ = ["LAYOUTS", "read", "recognise"]
 
-LM_HEADS = ("lm_head",)
 WANTED_FILES = (
     f"A GPT is a directory with {openai_files.SHAPES_FILE} and params_0.npy; with "
     f"{openai_files.HPARAMS} and a TensorFlow checkpoint; or with config.json of "
@@ -37,28 +37,23 @@ WANTED_FILES = (
 
 
 def recognise(directory):
-    """The layout of the GPT in a directory, str, or None if there is none.
-
-    "openai_gpt" is the archive of GPT-1, "openai_gpt2" a TensorFlow checkpoint of
-    GPT-2, "hugging_face" either of them, and "keras_nlp" a GPT-2.
-
-    Raises:
-        ValueError: if there is more than one.
-    """
+    """The name of the layout of the GPT in a directory; see `family.recognise`."""
     return family.recognise(LAYOUTS, directory)
 
 
 def read(directory, layout=None, file=None, num_heads=None):
     """Reads a published GPT; every array in it must be accounted for.
 
-    OpenAI's files do not say the dropouts; those of Hugging Face are assumed.
+    "openai_gpt" is the archive of GPT-1, "openai_gpt2" a TensorFlow checkpoint of
+    GPT-2, "hugging_face" either of them, and "keras_nlp" a GPT-2. OpenAI's files do not
+    say the dropouts; those of Hugging Face are assumed.
 
     Source: OpenAI's finetune-transformer-lm and gpt-2, transformers 5.24, keras-nlp
     0.32.
 
     Args:
         directory: str or `Path`.
-        layout: str, see `recognise`, by which it is found if it is not given.
+        layout: str, by default the one that is recognised.
         file: str, the name of the checkpoint to read where there are several.
         num_heads: int that replaces the configuration's. The archive of GPT-1 does not
             say it; by default a head has 64 units.
@@ -74,7 +69,7 @@ def read(directory, layout=None, file=None, num_heads=None):
     directory = Path(directory)
     layout = layout or recognise(directory)
     check_layout(LAYOUTS, layout, directory, WANTED_FILES)
-    heads, names, path = LM_HEADS, {}, directory / "config.json"
+    heads, names, path = ("lm_head",), {}, directory / "config.json"
     if layout == "openai_gpt":
         path = directory / openai_files.SHAPES_FILE
         fields, checkpoint = openai_files.read_archive(directory, num_heads)
@@ -98,39 +93,44 @@ def read(directory, layout=None, file=None, num_heads=None):
     tokenizer, options = read_tokenizer(directory, layout, config), {}
     if layout == "hugging_face":
         options = {"generation": read_generation(directory, find_end(tokenizer))}
-    return Converted(
-        layout=layout,
-        config=config,
-        weights=weights,
-        heads=heads,
-        tokenizer=tokenizer,
-        options=options,
-    )
+    found = {"heads": heads, "tokenizer": tokenizer, "options": options}
+    return Converted(layout, config, weights, **found)
+
+
+def _is_archive(directory):
+    """Whether a directory holds a GPT-1 as OpenAI published it."""
+    shapes = directory / openai_files.SHAPES_FILE
+    return shapes.is_file() and any(directory.glob("params_*.npy"))
+
+
+def _is_checkpoint(directory):
+    """Whether a directory holds a GPT-2 as OpenAI published it."""
+    hparams = directory / openai_files.HPARAMS
+    return hparams.is_file() and "model/wte" in find_variables(directory)
+
+
+def _layout(name, recognise, write=None, files=None):
+    """The record of a layout."""
+    read_layout = functools.partial(read, layout=name)
+    return Layout(name, recognise, read_layout, write, files=files)
 
 
 LAYOUTS = (
-    Layout(
-        "openai_gpt",
-        openai_files.has_archive,
-        functools.partial(read, layout="openai_gpt"),
-    ),
-    Layout(
+    _layout("openai_gpt", _is_archive),
+    _layout(
         "openai_gpt2",
-        openai_files.has_checkpoint,
-        functools.partial(read, layout="openai_gpt2"),
-        files=lambda directory: [path.name for path in find_tensorflow(directory)],
+        _is_checkpoint,
+        files=lambda d: [path.name for path in find_tensorflow(d)],
     ),
-    Layout(
+    _layout(
         "hugging_face",
-        lambda directory: is_hugging_face(directory, hub_files.GPT1, hub_files.GPT2),
-        functools.partial(read, layout="hugging_face"),
+        lambda d: is_hugging_face(d, hub_files.GPT1, hub_files.GPT2),
         gpt_writing.write_hugging_face,
-        files=find_hugging_face,
+        find_hugging_face,
     ),
-    Layout(
+    _layout(
         "keras_nlp",
-        lambda directory: is_keras_nlp(directory, "GPT2Backbone"),
-        functools.partial(read, layout="keras_nlp"),
+        lambda d: is_keras_nlp(d, "GPT2Backbone"),
         gpt_writing.write_keras_nlp,
     ),
 )
