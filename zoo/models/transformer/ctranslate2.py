@@ -10,22 +10,13 @@ from zoo.models.transformer.published_files import count_blocks, read_token_list
 from zoo.models.transformer.tables import FUSED
 
 CTRANSLATE2_OPTIONS = {
-    "activation",
-    "alignment_heads",
-    "alignment_layer",
-    "embeddings_merge",
-    "num_heads",
-    "pre_norm",
-    "scale_embeddings",
+    *("activation", "alignment_heads", "alignment_layer", "embeddings_merge"),
+    *("num_heads", "pre_norm", "scale_embeddings"),
 }
 # Options that `Transformer` does not have. In files of its models they are 0.
 UNSUPPORTED = {
-    "alibi",
-    "alibi_use_positive_positions",
-    "multi_query_attention",
-    "scale_alibi",
-    "scale_outputs",
-    "start_from_zero_embedding",
+    *("alibi", "alibi_use_positive_positions", "multi_query_attention"),
+    *("scale_alibi", "scale_outputs", "start_from_zero_embedding"),
 }
 # The number of heads of models whose files do not say it, by the name of the model.
 HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}
@@ -53,12 +44,9 @@ def recognise(directory):
 
 
 def read(directory):
-    """Config, arrays and tokenizer of a CTranslate2 directory.
-
-    What the file does not say is as in OpenNMT-tf: an epsilon of 1e-5, which is that of
-    CTranslate2, and sinusoids from position 1. Newer directories have a `config.json`,
-    which says which special tokens there are.
-    """
+    """Config, arrays and tokenizer of a CTranslate2 directory."""
+    # What no file says is as in OpenNMT-tf: sinusoids from position 1, and an epsilon
+    # of 1e-5, that of CTranslate2. Newer directories also say which tokens are special.
     path = directory / "config.json"
     values = read_json(path, optional=True)
     name, version, arrays = read_ctranslate2(directory / "model.bin")
@@ -68,7 +56,14 @@ def read(directory):
             "source. Received: no such file. Nothing is added, and the epsilon is 1e-5."
         )
     values["num_heads"] = HEADS.get(name)
-    arrays = split_fused(_name_table(arrays, directory))
+    named = {re.sub(NUMBERED_TABLE, TABLE, name): a for name, a in arrays.items()}
+    if len(named) < len(arrays):
+        raise ValueError(
+            "The source must have one table of embeddings. Received: "
+            f"{sorted(n for n in arrays if re.match(NUMBERED_TABLE, n))} in "
+            f"`{directory}`."
+        )
+    arrays = split_fused(named)
     known = CTRANSLATE2_OPTIONS | UNSUPPORTED
     options = {k: arrays.pop(k) for k in [*arrays] if _leaf(k) in known}
     wrong = [k for k, v in options.items() if _leaf(k) in UNSUPPORTED and np.any(v)]
@@ -95,18 +90,6 @@ def read(directory):
     return config, arrays, extras
 
 
-def _name_table(arrays, directory):
-    """The arrays with the table of the source as older files name it."""
-    named = {re.sub(NUMBERED_TABLE, TABLE, name): a for name, a in arrays.items()}
-    if len(named) < len(arrays):
-        raise ValueError(
-            "The source must have one table of embeddings. Received: "
-            f"{sorted(n for n in arrays if re.match(NUMBERED_TABLE, n))} in "
-            f"`{directory}`."
-        )
-    return named
-
-
 def _config(arrays, options, shared, values, where):
     """The config of a CTranslate2 model, from the shapes of its arrays."""
 
@@ -119,13 +102,16 @@ def _config(arrays, options, shared, values, where):
         return found.pop() if found else default
 
     size, width = arrays[TABLES[0]].shape
+    num_heads = option("num_heads", values["num_heads"])
+    if num_heads is None:  # newer files say it
+        raise ValueError(f"{where} must hold `num_heads`. Received: none.")
     return TransformerConfig(
         vocabulary_size=size,
         target_vocabulary_size=None if shared else len(arrays[TABLES[2]]),
         hidden_dim=width,
         num_encoder_layers=count_blocks(arrays, "encoder/layer_{i}/"),
         num_decoder_layers=count_blocks(arrays, "decoder/layer_{i}/"),
-        num_heads=_num_heads(option("num_heads", values["num_heads"]), where),
+        num_heads=num_heads,
         intermediate_dim=len(arrays["encoder/layer_0/ffn/linear_0/weight"]),
         activation=find_activation(
             "ctranslate2", option("activation", 0), "activation", where
@@ -141,13 +127,6 @@ def _config(arrays, options, shared, values, where):
         layer_norm_epsilon=values.get("layer_norm_epsilon") or 1e-5,
         pad_id=values.get("pad_id", 0),
     )
-
-
-def _num_heads(value, where):
-    """The number of heads, which newer files say."""
-    if value is None:
-        raise ValueError(f"{where} must hold `num_heads`. Received: none.")
-    return value
 
 
 def _leaf(name):

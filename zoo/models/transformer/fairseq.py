@@ -29,19 +29,10 @@ OPTIONS = {
 }
 # Options that change the result, and that `Transformer` cannot compute.
 UNSUPPORTED = (
-    "adaptive_input",
-    "adaptive_softmax_cutoff",
-    "base_layers",
-    "char_inputs",
-    "cross_self_attention",
-    "decoder_layers_to_keep",
-    "decoder_xformers_att_config",
-    "encoder_layers_to_keep",
-    "encoder_xformers_att_config",
-    "no_cross_attention",
-    "no_decoder_final_norm",
-    "no_token_positional_embeddings",
-    "quant_noise_scalar",
+    *("adaptive_input", "adaptive_softmax_cutoff", "base_layers", "char_inputs"),
+    *("cross_self_attention", "decoder_layers_to_keep", "decoder_xformers_att_config"),
+    *("encoder_layers_to_keep", "encoder_xformers_att_config", "no_cross_attention"),
+    *("no_decoder_final_norm", "no_token_positional_embeddings", "quant_noise_scalar"),
 )
 MAX_POSITIONS = 10**5  # positions that fairseq's sinusoids have
 # Names before 2019; those of the encoder lack the second norm.
@@ -62,26 +53,7 @@ def recognise(directory):
 
 
 def read(directory, languages=None):
-    """Config, arrays and tokenizer of a fairseq directory.
-
-    The directory holds a checkpoint, a `dict.{language}.txt` for each language and,
-    optionally, a file of byte-pair codes. Without codes there is no tokenizer. See
-    `read_tokenizer` about languages.
-    """
-    path = _find_checkpoint(directory)
-    arrays, entries = open_training_checkpoint(path, "model")
-    options = read_options(entries, path)
-    arrays = rename(dict(arrays))
-    _check_options(options, arrays, path)
-    config = _read_config(options, arrays, path)
-    _prepare(arrays, config, options, path)
-    extras = {"options": _task_options(options)}
-    tokenizer = read_tokenizer(directory, options, config, languages)
-    return config, arrays, extras | ({"tokenizer": tokenizer} if tokenizer else {})
-
-
-def _find_checkpoint(directory):
-    """The path of the checkpoint of a directory."""
+    """Config, arrays and tokenizer of a directory; see `read_tokenizer`."""
     names = sorted(path.name for path in directory.glob("*.pt"))
     chosen = [name for name in CHECKPOINTS if name in names] or names
     if len(names) > 1 and chosen == names:
@@ -89,15 +61,34 @@ def _find_checkpoint(directory):
             f"A directory must hold one checkpoint, or one of {', '.join(CHECKPOINTS)}."
             f" Received: {', '.join(names)} in `{directory}`. Remove the others."
         )
-    return directory / chosen[0]
+    path = directory / chosen[0]
+    arrays, entries = open_training_checkpoint(path, "model")
+    options = read_options(entries, path)
+    arrays = rename(dict(arrays))
+    _check_options(options, arrays, path)
+    config = _read_config(options, arrays, path)
+    _prepare(arrays, config, path)
+    task_options = {
+        "label_smoothing": options.get("label_smoothing") or 0.0,
+        "smoothing_kind": "fairseq",
+        "generation": {
+            "num_beams": 5,
+            "length_penalty": 1.0,
+            "penalty": "fairseq",
+            "max_new_tokens": min(200, _longest(options, "target") - 1) + 1,
+            "min_new_tokens": 2,
+            "last_token": END,
+            "suppressed": [PAD],
+        },
+    }
+    tokenizer = read_tokenizer(directory, options, config, languages)
+    return config, arrays, {"options": task_options, "tokenizer": tokenizer}
 
 
 def read_options(entries, path):
-    """The options of a model, dict, from what a checkpoint holds beside the weights.
-
-    "args" is a record of all options, or "cfg" is a dict of groups, in which "model" is
-    such a record or a dict with the groups "encoder" and "decoder".
-    """
+    """The options of a model, dict, from what a checkpoint holds beside the weights."""
+    # "args" is a record of all options, or "cfg" is a dict of groups, in which "model"
+    # is such a record or a dict with the groups "encoder" and "decoder".
     try:
         options, groups = _plain(entries.get("args")), _plain(entries.get("cfg"))
     except RecursionError as error:
@@ -123,11 +114,8 @@ def read_options(entries, path):
 
 
 def _plain(value, seen=None):
-    """A stored value without the records of omegaconf, which may refer to each other.
-
-    `seen` is a dict of the id of a stored dict to its plain one.
-    """
-    seen = {} if seen is None else seen
+    """A stored value without omegaconf's records, which may refer to each other."""
+    seen = {} if seen is None else seen  # the id of a stored dict to its plain one
     if not isinstance(value, dict):
         return value
     if id(value) not in seen:
@@ -142,10 +130,8 @@ def _plain(value, seen=None):
 
 
 def _single(value):
-    """A single value; short text for a container, which is only asked if it is empty.
-
-    A pickle of a few bytes can hold a container that no memory holds as text.
-    """
+    """A single value; short text for a container, of which only emptiness matters."""
+    # A pickle of a few bytes can hold a container that no memory holds as text.
     if isinstance(value, (dict, list, tuple, set, frozenset)):
         return reprlib.repr(value) if value else None
     return value
@@ -218,10 +204,7 @@ def _read_config(options, arrays, path):
                 f"`{path}` must hold an encoder and a decoder. Received: no matrix "
                 f"{name!r}."
             )
-    fields = {
-        ours: _both_sides(options, path, *option)
-        for ours, option in SIDE_OPTIONS.items()
-    }
+    fields = {k: _both_sides(options, path, *v) for k, v in SIDE_OPTIONS.items()}
     fields |= {ours: options.get(*option) for ours, option in OPTIONS.items()}
     fields["activation"] = find_activation(
         "fairseq", fields["activation"], "activation_fn", f"`{path}`"
@@ -237,11 +220,11 @@ def _read_config(options, arrays, path):
             f"`max_source_positions` and `max_target_positions` of `{path}` must be "
             f"equal, if positions are learned. Received: {positions}."
         )
+    sizes = [len(arrays[f"{side}.embed_tokens.weight"]) for side in SIDES]
+    tied = shared or bool(options.get("share_decoder_input_output_embed", False))
     fields |= {
-        "vocabulary_size": len(arrays["encoder.embed_tokens.weight"]),
-        "target_vocabulary_size": None
-        if shared
-        else len(arrays["decoder.embed_tokens.weight"]),
+        "vocabulary_size": sizes[0],
+        "target_vocabulary_size": None if shared else sizes[1],
         "num_encoder_layers": options.get("encoder_layers", 6),
         "num_decoder_layers": options.get("decoder_layers", 6),
         "max_sequence_length": max(positions),
@@ -250,8 +233,7 @@ def _read_config(options, arrays, path):
         "first_position": PAD + 1,
         "scale_embeddings": not options.get("no_scale_embedding", False),
         "zero_padding": True,
-        "tied_output": shared
-        or bool(options.get("share_decoder_input_output_embed", False)),
+        "tied_output": tied,
         "layer_norm_epsilon": 1e-5,
         "pad_id": PAD,
     }
@@ -266,7 +248,7 @@ def _longest(options, side):
     return min(longest, MAX_POSITIONS) if isinstance(longest, int) else 1024
 
 
-def _prepare(arrays, config, options, path):
+def _prepare(arrays, config, path):
     """Removes what is not a weight, and what is stored twice."""
     for name in [name for name in arrays if re.fullmatch(NOT_WEIGHTS, name)]:
         del arrays[name]
@@ -282,27 +264,9 @@ def _prepare(arrays, config, options, path):
                 f"{copy!r} of `{path}` must equal {original!r}, because the options "
                 "say that they are shared. Received: different arrays."
             )
-    for copy in copies:
         arrays.pop(copy, None)
     if config.positions == "learned":
         for side in SIDES:
             name = f"{side}.embed_positions.weight"
             if name in arrays:  # the rows up to that of padding belong to no token
                 arrays[name] = arrays[name][PAD + 1 :]
-
-
-def _task_options(options):
-    """The arguments of `Translator`: fairseq's defaults, and the smoothing."""
-    return {
-        "label_smoothing": options.get("label_smoothing") or 0.0,
-        "smoothing_kind": "fairseq",
-        "generation": {
-            "num_beams": 5,
-            "length_penalty": 1.0,
-            "penalty": "fairseq",
-            "max_new_tokens": min(200, _longest(options, "target") - 1) + 1,
-            "min_new_tokens": 2,
-            "last_token": END,
-            "suppressed": [PAD],
-        },
-    }

@@ -15,12 +15,9 @@ SIDE_NAMES = (("source", "src"), ("target", "tgt", "trg"))
 
 
 def read_tokenizer(directory, options, config, languages=None):
-    """The arguments of a `zoo.text.BytePairTokenizer`; None without byte-pair codes.
-
-    `languages` are those of the source and of the target, by default source_lang and
-    target_lang of the options. If these lack one, as in many published models, the
-    sizes of the dictionaries say which belongs to which side.
-    """
+    """The arguments of a `zoo.text.BytePairTokenizer`; None without byte-pair codes."""
+    # If the options lack a language, as in many published models, the sizes of the
+    # dictionaries say which belongs to which side.
     codes = _find_codes(directory)
     if codes is None:
         warn_without_tokenizer(
@@ -72,11 +69,7 @@ def _languages(options, languages, paths):
 
 
 def _find_sides(directory, paths, languages, sizes, shared):
-    """The tokens of both sides, a pair of tuples of str.
-
-    `paths` are those of the dictionaries by their languages, and `languages` a pair, in
-    which None stands for an unknown one. `sizes` are the rows of both embeddings.
-    """
+    """The tokens of both sides, a pair; an unknown language is None."""
     names = ", ".join(path.name for path in paths.values())
     for language in languages:
         if language is not None and language not in paths:

@@ -73,12 +73,7 @@ def _is_model(path):
 
 
 def read(directory):
-    """Config, arrays and tokenizer of a directory with a model of Marian.
-
-    A row for padding, with which the decoder starts, is added to both tables. It is
-    zero, as what Marian starts with. The beam search of Marian is another one: here it
-    is that of Hugging Face.
-    """
+    """Config, arrays and tokenizer of a directory; the search is Hugging Face's."""
     paths = sorted(directory.glob("*.npz"))
     if len(paths) > 1:
         raise ValueError(
@@ -175,7 +170,7 @@ def check_options(values, where):
 
 
 def add_padding(arrays, config, where):
-    """Adds a row for padding to the tables, to the logits and to their bias."""
+    """Adds a row for padding, which is zero, to the tables, logits and their bias."""
     pad, shared = config.pad_id, config.target_vocabulary_size is None
     arrays.setdefault(LOGITS_BIAS, np.zeros((1, pad), "float32"))
     names = [*(["Wemb"] if shared else TABLES), LOGITS_BIAS]
@@ -192,10 +187,7 @@ def add_padding(arrays, config, where):
 
 
 def read_tokenizer(directory, pad):
-    """The arguments of `zoo.text.MarianTokenizer`, a dict, or None without its files.
-
-    The vocabulary lacks the token of padding, whose id is `pad`.
-    """
+    """The arguments of `zoo.text.MarianTokenizer`, or None without its files."""
     models = [directory / f"{side}.spm" for side in ("source", "target")]
     vocabularies = sorted(directory.glob("*vocab.yml"))
     if len(vocabularies) != 1 or not all(path.is_file() for path in models):

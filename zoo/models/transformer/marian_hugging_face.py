@@ -58,7 +58,7 @@ OPTIONS = {
     "static_position_embeddings": (True, None),
     "is_encoder_decoder": (True, None),
 }
-SEARCH_OPTIONS = ("num_beams", "max_length", "bad_words_ids")  # in older config.json
+SEARCH_OPTIONS = {"num_beams", "max_length", "bad_words_ids"}  # in older config.json
 SEARCH_RULE = {"penalty": "hugging_face", "suppressed": []}  # of a search
 SOURCE_TABLES = ("model.shared.weight", "model.encoder.embed_tokens.weight")
 TARGET_TABLE, LOGITS_TABLE = "model.decoder.embed_tokens.weight", "lm_head.weight"
@@ -85,9 +85,9 @@ def read(directory):
     _drop_positions(arrays, config, path)
     bias = np.zeros((1, config.target_size), "float32")
     arrays.setdefault("final_logits_bias", bias)
-    if not (directory / GENERATION_FILE).is_file() and not {*SEARCH_OPTIONS} & {
-        *values
-    }:
+    if not (directory / GENERATION_FILE).is_file() and SEARCH_OPTIONS.isdisjoint(
+        values
+    ):
         warn_user(
             f"{directory} must hold {GENERATION_FILE}, which says how texts are "
             "searched. Received: no such file, and no such options in config.json. The "
@@ -98,11 +98,8 @@ def read(directory):
     generation = read_generation(
         directory, end, config.max_sequence_length, {"forced_eos_token_id": 0}
     )
-    extras = {
-        "tokenizer": tokenizer,
-        "options": {"generation": {**SEARCH_RULE, **generation}},
-    }
-    return config, arrays, extras
+    options = {"generation": {**SEARCH_RULE, **generation}}
+    return config, arrays, {"tokenizer": tokenizer, "options": options}
 
 
 def read_config(values, path):
@@ -142,9 +139,7 @@ def read_config(values, path):
 
 def _drop_copies(arrays, config, path):
     """Removes the copies of tied tables, which must be equal."""
-    target = [TARGET_TABLE]
-    if config.tied_output:
-        target.append(LOGITS_TABLE)
+    target = [TARGET_TABLE, LOGITS_TABLE] if config.tied_output else [TARGET_TABLE]
     groups = [[*SOURCE_TABLES], target]
     if config.target_vocabulary_size is None:
         groups = [[*SOURCE_TABLES, *target]]

@@ -32,15 +32,7 @@ REQUIRED_VALUES = {
 
 
 def write(directory, contents):
-    """Writes a directory that `transformers.MarianMTModel` and its tokenizer read.
-
-    The directory appears complete or not at all. Tables are written once, but for one
-    that both sides share and the output does not: transformers 5 does not tie it.
-
-    Raises:
-        ValueError: if no `MarianMTModel` computes the model, if its head is missing, or
-            if its tokenizer or an option of its search is of another kind.
-    """
+    """Writes a directory that `transformers.MarianMTModel` and its tokenizer read."""
     config = contents.config
     if not config.num_decoder_layers:
         raise ValueError(
@@ -61,7 +53,7 @@ def write(directory, contents):
     arrays = revert(convert(contents.weights, kept, expected), rows)
     if config.target_vocabulary_size is not None:
         arrays[SOURCE_TABLES[1]] = arrays.pop(SOURCE_TABLES[0])
-    elif not config.tied_output:
+    elif not config.tied_output:  # transformers 5 does not tie both sides then
         arrays[SOURCE_TABLES[1]] = arrays[TARGET_TABLE] = arrays[SOURCE_TABLES[0]]
     files = tokenizer_files(contents.tokenizer, config)
     vocabulary = (contents.tokenizer or {}).get("vocabulary") or {}

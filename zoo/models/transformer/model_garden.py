@@ -40,13 +40,9 @@ def recognise(directory):
 def read(directory):
     """Config, arrays, and tokenizer and options of a checkpoint of the model garden.
 
-    The shapes say everything but some arguments of `TransformerEncoder`. They must
-    stand in `transformer_config.json`, by their names there; those of
-    `TransformerDecoder` must be the same. `norm_first` has no default. The others are
-    activation, norm_epsilon, dropout_rate, attention_dropout_rate and
-    intermediate_dropout.
-
-    With `norm_first=False`, the model garden also ends both sides in one more norm.
+    `transformer_config.json` must have the arguments of `TransformerEncoder`, and of
+    `TransformerDecoder`, that the shapes do not say: norm_first, activation,
+    norm_epsilon, dropout_rate, attention_dropout_rate and intermediate_dropout.
     """
     path = directory / ARGUMENTS
     values = read_json(path)
@@ -77,7 +73,7 @@ def read(directory):
             "keras", values.get("activation", "relu"), "activation", f"`{path}`"
         ),
         "norm_first": values.get("norm_first"),
-        "final_layer_norm": True,
+        "final_layer_norm": True,  # also with `norm_first=False`
         "attention_bias": _block("encoder", 0) + "self_attention/_query_dense/bias"
         in arrays,
         "positions": "tensor2tensor",

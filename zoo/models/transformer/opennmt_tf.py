@@ -33,13 +33,9 @@ def recognise(directory):
 def read(directory):
     """Config, arrays, and tokenizer and options of a directory of OpenNMT-tf.
 
-    The shapes say everything but some arguments of `opennmt.models.Transformer`. They
-    must stand in `transformer_config.json`, by their names there. `num_heads` has no
-    default. The others are ffn_activation, dropout, attention_dropout and ffn_dropout.
-
-    The vocabularies must be called `source_vocabulary.txt` and
-    `target_vocabulary.txt`, or both `shared_vocabulary.txt`. OpenNMT-tf adds the
-    unknown token to them. Norms have the epsilon of the legacy Keras, 1e-3.
+    `transformer_config.json` must have the arguments of `opennmt.models.Transformer`
+    that the shapes do not say: num_heads, ffn_activation, dropout, attention_dropout
+    and ffn_dropout. See `read_token_lists` about the vocabularies.
     """
     path = directory / ARGUMENTS
     values = read_json(path)
@@ -70,7 +66,7 @@ def read(directory):
         "first_position": 1,
         "tied_output": "decoder/output_layer/kernel" not in arrays,
         "output_bias": bias is not None,
-        "layer_norm_epsilon": 1e-3,
+        "layer_norm_epsilon": 1e-3,  # of the legacy Keras
     }
     for side in ("encoder", "decoder"):
         form = BLOCK.replace("{side}", side)

@@ -19,11 +19,8 @@ NO_WEIGHTS = (
 
 
 def object_arrays(checkpoint):
-    """The weights of an object-based checkpoint, by the names of their objects, dict.
-
-    The root may be the model, or have it as its attribute "model".
-    """
-    return {
+    """The weights of an object-based checkpoint, by the names of their objects."""
+    return {  # the root may be the model, or have it as its attribute "model"
         name.removesuffix(VALUE).removeprefix("model/"): checkpoint[name]
         for name in checkpoint
         if not re.fullmatch(NO_WEIGHTS, name)
@@ -41,10 +38,7 @@ def count_blocks(names, form):
 
 
 def check_option(values, name, known, path):
-    """The value of an option; an error if `Transformer` does not support it.
-
-    The first one of the known values is assumed if the option is missing.
-    """
+    """The value of an option, by default the first known one; an error for others."""
     known = list(known)
     value = values.get(name, known[0])
     if value not in known or isinstance(value, bool) != isinstance(known[0], bool):
@@ -56,11 +50,7 @@ def check_option(values, name, known, path):
 
 
 def find_subwords(directory, sizes, divisor=1):
-    """The arguments of `SubwordTokenizer`, from files of tensor2tensor; None without.
-
-    `sizes` are the rows of the table of the source, and of one for the target if there
-    is one. They are multiples of `divisor`.
-    """
+    """The arguments of `SubwordTokenizer`, or None without files."""
     found = {}
     for path in sorted(directory.iterdir()):
         if re.fullmatch(SUBWORDS, path.name) and path.is_file():
@@ -84,11 +74,10 @@ def find_subwords(directory, sizes, divisor=1):
 
 
 def read_token_lists(directory, sizes, values=None):
-    """The arguments of `TokenListTokenizer`, from files of OpenNMT and CTranslate2.
+    """The arguments of `TokenListTokenizer`, or None without files.
 
-    The files are `source_vocabulary.txt` and `target_vocabulary.txt`, or
-    `shared_vocabulary.txt`, or such `.json` files; None without files. `values` are
-    those of a `config.json` of CTranslate2, which names special tokens.
+    OpenNMT and CTranslate2 have `source_vocabulary.txt` and `target_vocabulary.txt`, or
+    `shared_vocabulary.txt`, or such `.json` files. `values` are of a `config.json`.
     """
     values = values or {}
     unknown = values.get("unk_token", "<unk>")

@@ -8,30 +8,23 @@ from zoo.models.transformer.model import Transformer
 SIDES = ("encoder", "decoder")
 ATTENTIONS = ("attention", "cross_attention")
 PROJECTIONS = ("query", "key", "value", "output_projection")
+FEED_FORWARD = ("output_layer_norm", "intermediate", "output_projection")
 KERAS = {leaf: f"/{leaf}" for leaf in ("kernel", "bias", "gamma", "beta")}
 
 
 @dataclasses.dataclass(frozen=True)
 class Naming:
-    """How a layout names the arrays of a Transformer.
+    """How a layout names the arrays of a Transformer."""
 
-    Args:
-        block: str, what the names of a block begin with. `{side}` is "encoder" or
-            "decoder", and `{i}` or, from 1 on, `{n}` is the number of the block.
-        modules: dict of our module in a block to the rest of the name.
-        outer: dict of our module outside the blocks, without the side, to its name.
-        leaves: dict of the arrays of a module, see `zoo.checkpoint.module_rows`.
-        transposed, heads: bool, see there.
-        single_rows: dict of our path to the name of another array, or to a tuple of the
-            name, or of several, and an operation of `zoo.checkpoint.Row`.
-    """
-
+    # What names of a block begin with. `{side}` is "encoder" or "decoder", and `{i}`
+    # or, from 1 on, `{n}` is the number of the block.
     block: str
-    modules: dict
-    outer: dict
-    leaves: dict
+    modules: dict  # our module in a block to the rest of the name
+    outer: dict  # our module outside the blocks, without the side, to its name
+    leaves: dict  # these three: see `zoo.checkpoint.module_rows`
     transposed: bool = False
     heads: bool = False
+    # Our path to another array: its name, or a tuple of arguments of `Row`.
     single_rows: dict = dataclasses.field(default_factory=dict)
 
     def rows(self, config, expected):
@@ -40,45 +33,36 @@ class Naming:
         for path, source in self.single_rows.items():
             source = source if isinstance(source, tuple) else (source,)
             rows.append(Row(path, *source))
+        blocks = {f"block_{{i}}/{k}": self.block + v for k, v in self.modules.items()}
         for side in SIDES:
             modules = {
-                **{f"block_{{i}}/{k}": self.block + v for k, v in self.modules.items()},
-                **self.outer,
-            }
-            modules = {
                 f"{side}_{module}": name.replace("{side}", side)
-                for module, name in modules.items()
+                for module, name in {**blocks, **self.outer}.items()
             }
             found = module_rows(modules, self.leaves, self.transposed, self.heads)
             rows += expand(found, getattr(config, f"num_{side}_layers"), first=1)
         return [row for row in rows if row.target in expected]
 
 
-def block_modules(attention, attentions, projections, norms, dense):
-    """The modules of a block by our names.
-
-    `attention` is a str with `{name}` and `{projection}`: `attentions` are those of the
-    self-attention and the cross-attention, `projections` query, key, value and output.
-    `norms` are those of both attentions and of the feed-forward network, and `dense` is
-    the two layers of the latter.
-    """
+def block_modules(attention, norm, attentions, projections, feed_forward):
+    """The modules of a block by our names, from those of its parts in a layout."""
     found = {}
     for ours, name in zip(ATTENTIONS, attentions, strict=True):
         for projection, other in zip(PROJECTIONS, projections, strict=True):
             theirs = attention.format(name=name, projection=other)
             found[f"{ours}/{projection}"] = theirs
-    names = (*ATTENTIONS, "output")
-    found |= {f"{k}_layer_norm": v for k, v in zip(names, norms, strict=True)}
-    return found | dict(zip(("intermediate", "output_projection"), dense, strict=True))
+        found[f"{ours}_layer_norm"] = norm.format(name=name)
+    return found | dict(zip(FEED_FORWARD, feed_forward, strict=True))
 
 
+T2T_BODY, T2T_NORM = "transformer/body/", "layer_prepostprocess/layer_norm/layer_norm_"
 # fairseq and Hugging Face.
 FAIRSEQ_MODULES = block_modules(
     "{name}.{projection}",
+    "{name}_layer_norm",
     ("self_attn", "encoder_attn"),
     ("q_proj", "k_proj", "v_proj", "out_proj"),
-    ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
-    ("fc1", "fc2"),
+    ("final_layer_norm", "fc1", "fc2"),
 )
 NAMINGS = {
     "hugging_face": Naming(
@@ -111,33 +95,26 @@ NAMINGS = {
         },
     ),
     "tensor2tensor": Naming(
-        block="transformer/body/{side}/layer_{i}/",
+        block=f"{T2T_BODY}{{side}}/layer_{{i}}/",
         modules=block_modules(
             "{name}/multihead_attention/{projection}",
+            f"{{name}}/{T2T_NORM}{{{{}}}}",
             ("self_attention", "encdec_attention"),
             ("q", "k", "v", "output_transform"),
-            tuple(
-                f"{name}/layer_prepostprocess/layer_norm/layer_norm_{{}}"
-                for name in ("self_attention", "encdec_attention", "ffn")
-            ),
-            ("ffn/conv1", "ffn/conv2"),
+            (f"ffn/{T2T_NORM}{{}}", "ffn/conv1", "ffn/conv2"),
         ),
-        outer={
-            "layer_norm": (
-                "transformer/body/{side}/layer_prepostprocess/layer_norm/layer_norm_{}"
-            )
-        },
+        outer={"layer_norm": f"{T2T_BODY}{{side}}/{T2T_NORM}{{}}"},
         leaves={"kernel": "/kernel", "bias": "/bias", "gamma": "scale", "beta": "bias"},
         single_rows={
             "token_embedding/embeddings": (("shared", "input_emb"),),
             "target_token_embedding/embeddings": "target_emb",
             "target_space_embedding/embeddings": "target_space",
-            "encoder_position_embedding/embeddings": (
-                "transformer/body/inputs_positional_embedding"
-            ),
-            "decoder_position_embedding/embeddings": (
-                "transformer/body/targets_positional_embedding"
-            ),
+            **{
+                f"{ours}_position_embedding/embeddings": (
+                    f"{T2T_BODY}{theirs}_positional_embedding"
+                )
+                for ours, theirs in zip(SIDES, ("inputs", "targets"), strict=True)
+            },
             "token_logits/kernel": ("softmax", "transpose"),
         },
     ),
@@ -145,14 +122,10 @@ NAMINGS = {
         block="{side}_layer/{side}_layers/{i}/",
         modules=block_modules(
             "{name}/_{projection}_dense",
+            "{name}_layer_norm",
             ("self_attention", "encdec_attention"),
             ("query", "key", "value", "output"),
-            (
-                "self_attention_layer_norm",
-                "encdec_attention_layer_norm",
-                "output_layer_norm",
-            ),
-            ("intermediate_dense", "output_dense"),
+            ("output_layer_norm", "intermediate_dense", "output_dense"),
         ),
         outer={"layer_norm": "{side}_layer/output_normalization"},
         leaves=KERAS,
@@ -163,13 +136,10 @@ NAMINGS = {
         block="{side}/layers/{i}/",
         modules=block_modules(
             "{name}/layer/linear_{projection}",
+            "{name}/input_layer_norm",
             ("self_attention", "attention/0"),
             ("queries", "keys", "values", "output"),
-            tuple(
-                f"{name}/input_layer_norm"
-                for name in ("self_attention", "attention/0", "ffn")
-            ),
-            ("ffn/layer/inner", "ffn/layer/outer"),
+            ("ffn/input_layer_norm", "ffn/layer/inner", "ffn/layer/outer"),
         ),
         outer={"layer_norm": "{side}/layer_norm"},
         leaves=KERAS,
@@ -188,10 +158,10 @@ NAMINGS = {
         block="{side}_l{n}_",
         modules=block_modules(
             "{name}_{{}}{projection}",
+            "{name}_Wo_ln_{{}}",
             ("self", "context"),
             ("q", "k", "v", "o"),
-            ("self_Wo_ln_{}", "context_Wo_ln_{}", "ffn_ffn_ln_{}"),
-            ("ffn_{}1", "ffn_{}2"),
+            ("ffn_ffn_ln_{}", "ffn_{}1", "ffn_{}2"),
         ),
         outer={
             "layer_norm": "{side}_top_ln_{}",
@@ -209,14 +179,10 @@ NAMINGS = {
         block="{side}/layer_{i}/",
         modules=block_modules(
             "{name}/{projection}",
+            "{name}/layer_norm",
             ("self_attention", "attention"),
             ("query", "key", "value", "output"),
-            (
-                "self_attention/layer_norm",
-                "attention/layer_norm",
-                "ffn/layer_norm",
-            ),
-            ("ffn/linear_0", "ffn/linear_1"),
+            ("ffn/layer_norm", "ffn/linear_0", "ffn/linear_1"),
         ),
         outer={
             "layer_norm": "{side}/layer_norm",

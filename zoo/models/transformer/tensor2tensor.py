@@ -56,13 +56,7 @@ def recognise(directory):
 
 
 def read(directory):
-    """Config, arrays, and tokenizer and options of a directory of tensor2tensor.
-
-    `hparams.json` says how the model computes. A model adds one of 32 vectors to every
-    embedding of its source; which one is the number of the problem's target space. It
-    is `target_space_id` in `hparams.json`. If that is missing, it is the vector that
-    the optimizer of the checkpoint has moved, else 0, the default of tensor2tensor.
-    """
+    """Config, arrays, and tokenizer and options of a directory of tensor2tensor."""
     path = directory / "hparams.json"
     values = read_json(path)
     checkpoint = open_checkpoint(directory)
@@ -171,13 +165,13 @@ def _read_tables(checkpoint, names, directory):
 
 
 def _target_space(values, checkpoint, path):
-    """The number of the target space, see `read`."""
+    """The number of the target space: which of 32 vectors is added to the source."""
+    # Without `target_space_id`, it is the vector that the optimizer of the checkpoint
+    # has moved, else 0, the default of tensor2tensor.
     count, moved = len(checkpoint[TARGET_SPACES]), set()
     for name in checkpoint:
-        if (
-            name.startswith(f"training/{TARGET_SPACES}/")
-            and len(checkpoint[name]) == count
-        ):
+        slot = name.startswith(f"training/{TARGET_SPACES}/")
+        if slot and len(checkpoint[name]) == count:
             moved |= {*np.flatnonzero(np.any(checkpoint[name], axis=1)).tolist()}
     if "target_space_id" not in values and len(moved) > 1:
         raise ValueError(

@@ -39,11 +39,7 @@ WRITERS = {"hugging_face": marian_writing.write}
 
 
 def recognise(directory):
-    """Returns the layout of the Transformer in a directory, or None.
-
-    Raises:
-        ValueError: if there is more than one.
-    """
+    """The layout of the Transformer in a directory; see `family.recognise`."""
     return family.recognise(LAYOUTS, directory)
 
 
@@ -52,9 +48,8 @@ def read(directory, layout=None, languages=None):
 
     Args:
         directory: str or `pathlib.Path`.
-        layout: str, see `recognise`, by which it is found if it is not given.
-        languages: pair of str, the languages of source and target, for a layout of
-            `WITH_LANGUAGES`.
+        layout: str, by default the one that is recognised.
+        languages: pair of str, of source and target, for `WITH_LANGUAGES`.
 
     Returns:
         `zoo.checkpoint.Converted`.
