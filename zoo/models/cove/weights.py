@@ -43,8 +43,8 @@ WEIGHT_ROWS = [
 
 def list_files(directory):
     """The names of the state dicts of MT-LSTMs in a directory, list of str."""
-    paths = [p for p in sorted(directory.glob("*.p*t*")) if p.is_file()]
-    return [path.name for path in paths if path.suffix in (".pt", ".pth") and _is(path)]
+    paths = [p for p in sorted(directory.glob("*")) if p.suffix in (".pt", ".pth")]
+    return [path.name for path in paths if path.is_file() and _is(path)]
 
 
 def _is(path):
@@ -72,12 +72,10 @@ def common_names(arrays, where):
 
 
 def read(directory, file=None):
-    """Reads an MT-LSTM, and the word vectors beside it.
+    """Reads an MT-LSTM, and the word vectors that it was trained on.
 
-    The sizes come from the shapes of the arrays. The file has no word vectors: those
-    that the MT-LSTM was trained on, `glove.840B.300d.txt`, stand in the same
-    directory. The vocabulary has their words in lower case, and if there is a file
-    `words.txt`, only those that it lists, one per line.
+    These, `glove.840B.300d.txt`, must stand beside it. The vocabulary has their words
+    in lower case, and if there is a file `words.txt`, only those that it lists.
 
     Source: McCann et al. 2017, released code `cove/encoder.py`.
 
@@ -90,8 +88,7 @@ def read(directory, file=None):
 
     Raises:
         FileNotFoundError: if there is no state dict, or not one file of vectors.
-        ValueError: if a file is damaged or holds code, or if the files do not fit
-            each other.
+        ValueError: if a file is damaged or holds code, or the files do not agree.
     """
     directory = Path(directory)
     path = choose_file(list_files(directory), directory, file, WANTED_FILES)
@@ -105,17 +102,17 @@ def read(directory, file=None):
             f"{where} must hold a bidirectional LSTM of PyTorch. Received: "
             f"{sorted(arrays)[:6]}."
         )
+    if vectors.shape[1] != inputs.shape[1]:
+        raise ValueError(
+            f"{where} reads vectors of width {inputs.shape[1]}. Received: vectors of "
+            f"width {vectors.shape[1]} in `{directory}`. Give those of GloVe 840B."
+        )
     fields = {
         "vocabulary_size": CoVeConfig.num_zero + len(words),
         "embedding_dim": inputs.shape[1],
         "lstm_dim": lstm.shape[1],
         "num_layers": len(numbers),
     }
-    if vectors.shape[1] != inputs.shape[1]:
-        raise ValueError(
-            f"{where} reads vectors of width {inputs.shape[1]}. Received: vectors of "
-            f"width {vectors.shape[1]} in `{directory}`. Give those of GloVe 840B."
-        )
     config = make_config(CoVeConfig, fields, where)
     table = np.zeros((config.vocabulary_size, config.embedding_dim), "float32")
     table[config.num_zero :] = vectors
@@ -123,12 +120,8 @@ def read(directory, file=None):
     check_size(expected, where)
     expected.pop(WORD_TABLE)
     weights = convert(arrays, expand(WEIGHT_ROWS, config.num_layers), expected)
-    return Converted(
-        layout=LAYOUT_NAME,
-        config=config,
-        weights={WORD_TABLE: table, **weights},
-        tokenizer={"vocabulary": words},
-    )
+    weights = {WORD_TABLE: table, **weights}
+    return Converted(LAYOUT_NAME, config, weights, tokenizer={"vocabulary": words})
 
 
 def _read_words(directory):
@@ -150,13 +143,12 @@ def _read_words(directory):
         with open_text(kept) as file:
             wanted = {*file.read().split("\n")}
     words, vectors = read_vectors(found[0], wanted)
-    places = [place for place, word in enumerate(words) if _is_word(word)]
+    places = [  # of words that a text in lower case can have
+        place
+        for place, word in enumerate(words)
+        if word == word.lower() and word.split() == [word] and word not in RESERVED
+    ]
     return tuple(words[place] for place in places), vectors[places]
-
-
-def _is_word(word):
-    """Whether a text in lower case can have the word."""
-    return word == word.lower() and word.split() == [word] and word not in RESERVED
 
 
 LAYOUTS = (Layout(LAYOUT_NAME, list_files, read, files=list_files),)

@@ -24,13 +24,10 @@ CNN_OPTIONS = {
     "activation": "activation",
 }
 REQUIRED_OPTIONS = (
-    "dim",
-    "projection_dim",
-    "n_layers",
-    "filters",
-    "n_highway",
-    "activation",
+    *("dim", "projection_dim", "n_layers"),
+    *("filters", "n_highway", "activation"),
 )
+DAMAGES = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 # What the authors' training leaves out if it is not set, and what AllenNLP assumes.
 ASSUMED_OPTIONS = {"use_skip_connections": False, "max_characters_per_token": 50}
 
@@ -45,11 +42,7 @@ CELL_PARTS = {"W_0": "kernel", "B": "bias", "W_P_0": "projection/kernel"}
 
 
 def read_options(path):
-    """The arguments of `ELMoConfig` in an options.json file, dict.
-
-    `n_characters` is 262 in files for inference and 261 in files for training. Only the
-    first number includes the id of padding; the weights are the same.
-    """
+    """The arguments of `ELMoConfig` in an options.json file, dict."""
     try:
         options = json.loads(path.read_text("utf-8"))
         lstm, cnn = options["lstm"], options["char_cnn"]
@@ -59,17 +52,11 @@ def read_options(path):
         fields = {ours: lstm[key] for key, ours in LSTM_OPTIONS.items() if key in lstm}
         fields |= {ours: cnn[key] for key, ours in CNN_OPTIONS.items() if key in cnn}
         fields["embedding_dim"] = cnn["embedding"]["dim"]
-        characters = cnn.get("n_characters", 262)
+        characters = cnn.get("n_characters", 262)  # 261 is without the id of padding
         for name in ("cell_clip", "projection_clip"):
             fields[name] = fields.get(name) or None  # 0 is no clipping
         fields["filters"] = tuple((int(w), int(n)) for w, n in fields["filters"])
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
+    except DAMAGES as error:
         raise ValueError(
             f"`{path}` must hold the options of a character ELMo, with `lstm` and "
             f"`char_cnn`. Received: {type(error).__name__}: {error}."
@@ -139,24 +126,19 @@ def training_name(name):
 
 
 def read_training(path, config):
-    """Weights of a training checkpoint of TensorFlow 1, by our paths, float32.
-
-    softmax/kernel is (V, P) for the V words of the training vocabulary. Adagrad's
-    accumulators, the step and the perplexity are ignored; nothing else may be left.
-    """
+    """Weights of a training checkpoint of TensorFlow 1, by our paths, float32."""
     checkpoint = open_checkpoint(path)
-    names = [n for n in checkpoint if not re.fullmatch(TRAINING_STATE, n)]
-    arrays = {name: checkpoint[name] for name in names}
+    arrays = {
+        n: checkpoint[n] for n in checkpoint if not re.fullmatch(TRAINING_STATE, n)
+    }
     arrays = split_kernels(arrays, r".*/lstm_cell/kernel", config.projection_dim)
     rows = [
         Row(row.target, tuple(map(training_name, row.sources)), row.operation)
         for row in table(config)
     ]
     bias = arrays.get("lm/softmax/b", np.zeros(0))
-    softmax = {
-        "softmax/kernel": (bias.size, config.projection_dim),
-        "softmax/bias": (bias.size,),
-    }
+    softmax = {"softmax/kernel": (bias.size, config.projection_dim)}
+    softmax["softmax/bias"] = (bias.size,)
     return convert(arrays, rows + SOFTMAX_ROWS, shapes(config) | softmax)
 
 

@@ -59,26 +59,16 @@ def recognise(directory):
 def read(directory):
     """Config, weights and the tokenizer's arguments of a directory.
 
-    It holds config.json, the configuration that this names, char.dic,
-    token_embedder.pkl, encoder.pkl and, for a model with words, word.dic.
-
-    - The cells of the program add nothing to the forget gate; the stored bias includes
-      it. Our cells add 1, so 1 is subtracted here.
-    - The highways of the program apply the gate to the input; ours apply it to the
-      transformed input. The weights of the gate change their sign.
-    - The id of a character is its id in char.dic plus 1. The id of a word is that in
-      word.dic.
+    The id of a character is its id in char.dic plus 1, that of a word its id in
+    word.dic.
 
     Source: Che et al. 2018; released code. That code keeps the LSTMs' states from batch
     to batch and draws the order of batches; see `ELMo` about states. Results were not
     compared with a released model. Three facts are assumptions, because neither the
-    files nor their description contain them:
-
-    - the names of kinds in the sections of the configuration;
-    - bilm-tf's names for the other keys of the configuration;
-    - the addition of a layer's input to its output, from the second layer on, as in
-      AllenNLP's LSTM. The LSTM of ELMoForManyLangs is a copy of it.
-
+    files nor their description contain them: the names of kinds in the sections of the
+    configuration; bilm-tf's names for its other keys; the addition of a layer's input
+    to its output, from the second layer on, as in AllenNLP's LSTM, of which that of
+    ELMoForManyLangs is a copy.
     """
     path = find_config(directory)
     fields, has_words = read_config(path)
@@ -101,9 +91,17 @@ def read(directory):
     expected = shapes(config)
     check_size(expected, where)
     arrays = {}
-    for name in STATE_FILES:
-        for key, array in open_checkpoint(directory / name).items():
-            arrays |= _in_parts(key, array)
+    for file in STATE_FILES:
+        for name, array in open_checkpoint(directory / file).items():
+            if name.startswith("highways.") and array.ndim and len(array) % 2 == 0:
+                # Its gate is that of the input, ours that of the transformed input.
+                transform, gate = np.split(array, 2)
+                arrays |= {f"{name}/transform": transform, f"{name}/gate": -gate}
+                continue
+            if name.endswith(".state_linearity.bias") and array.size % 4 == 0:
+                # Our cells add 1 to the forget gate, which the stored bias includes.
+                array = array - np.repeat(np.arange(4) == 1, array.size // 4)
+            arrays[name] = array
     return config, convert(arrays, table(config), expected), tokenizer
 
 
@@ -122,25 +120,11 @@ def table(config):
     return rows + expand(LSTM_ROWS, config.num_layers)
 
 
-def _in_parts(name, array):
-    """Splits an array into named parts, and converts those with another definition."""
-    if name.startswith("highways.") and array.ndim and len(array) % 2 == 0:
-        transform, gate = np.split(array, 2)
-        return {f"{name}/transform": transform, f"{name}/gate": -gate}
-    if name.endswith(".state_linearity.bias") and array.size % 4 == 0:
-        forget = np.arange(4) == 1
-        return {name: array - np.repeat(forget, array.size // 4)}
-    return {name: array}
-
-
 def find_config(directory):
-    """The path of the configuration that config.json names.
-
-    The name is a path on the machine of the training. Only its last part is used, in
-    the directory or in its folder `configs`.
-    """
+    """The path of the configuration that config.json names."""
     path = directory / "config.json"
     named = read_json(path).get("config_path")
+    # It is a path on the machine of the training, of which only the last part is used.
     name = PurePath(named.replace("\\", "/")).name if isinstance(named, str) else ""
     if name in ("", ".", "..") or name == path.name:
         raise ValueError(
@@ -191,11 +175,7 @@ def read_config(path):
 
 
 def read_dictionary(path):
-    """The entries of a dictionary in the order of their ids, tuple of str.
-
-    A line has an entry, a tab and an id. An empty entry is an ideographic space that
-    was stripped.
-    """
+    """The entries of a dictionary in the order of their ids, tuple of str."""
     if not path.is_file():
         raise FileNotFoundError(f"ELMoForManyLangs needs `{path}`. It does not exist.")
     found, places = {}, set()
@@ -206,7 +186,7 @@ def read_dictionary(path):
                 f"Every line of `{path}` must be an entry, a tab and its id. Received "
                 f"in line {number}: {line[:60]!r}."
             )
-        entry = entry or "\u3000"
+        entry = entry or "\u3000"  # an ideographic space that was stripped
         if entry in found or int(place) in places:
             raise ValueError(
                 f"`{path}` must have every entry and every id once. Received repeated "

@@ -100,15 +100,13 @@ class ELMo(Backbone):
     The vector of a word is computed from its characters and, if the config has words,
     from a table: `projection([table[word], cnn(characters)])`. One stack of LSTMs reads
     the vectors forward and another one backward, independently. Layer 0 is the word's
-    vector twice. Layer j is the outputs of both LSTMs j. The output is a weighted sum
-    of the layers.
+    vector twice, layer j the outputs of both LSTMs j, the output a weighted sum.
 
     Source: Peters et al. 2018; released code `bilm/model.py`; Che et al. 2018 for the
     table of words (ELMoForManyLangs). The programs of both, and AllenNLP, keep the
-    LSTMs' states from one batch to the next, so a vector depends on earlier calls. Here
-    every call begins with zero states, unless it is given states. `stateful` carries
-    states over as those programs do. The other rows of a batch change a row by
-    rounding only, less than 1e-6.
+    LSTMs' states from one batch to the next, as `stateful` does. Here every call begins
+    with zero states, unless it is given states. The other rows of a batch change a row
+    by rounding only, less than 1e-6.
 
     Args:
         config: `ELMoConfig`.
@@ -206,7 +204,8 @@ class ELMo(Backbone):
         pairs = [(words, words), *zip(*stacks, strict=True)]
         hidden = ops.stack([ops.concatenate(p, axis=-1) for p in pairs], axis=1)
         if config.mix_layer_norm == "bilm":
-            mask = inner_words(mask)
+            # Without the first and the last word of each row.
+            mask = mask * ops.pad(mask[:, 2:], ((0, 0), (1, 1)))
         return {
             "sequence_output": layers["scalar_mix"](hidden, mask),
             "layer_outputs": hidden,
@@ -223,10 +222,7 @@ class ELMo(Backbone):
         return layers["projection"](ops.concatenate([table, words], axis=-1))
 
     def with_token_vectors(self, *names):
-        """Makes a model of some outputs that reads word vectors, not characters.
-
-        Its inputs are token_vectors (B, L, P) and padding_mask, see `TokenVectors`.
-        """
+        """A model of some outputs that reads token_vectors, see `TokenVectors`."""
         vectors = keras.Input((None, self.config.projection_dim), name="token_vectors")
         mask = self.make_inputs(self.config)["padding_mask"]
         inputs = {"token_vectors": vectors, "padding_mask": mask}
@@ -238,11 +234,8 @@ class ELMo(Backbone):
         """Connects the two language models, which may read different words.
 
         `inputs` has forward_ids and backward_ids int (B, L, C), and perhaps
-        padding_mask and states. The result has predictions (B, 2, L, P) and the states:
-        the forward model predicts the next word, the backward model the one before.
-
-        Raises:
-            ValueError: if the config has a table of words.
+        padding_mask and states. The result has the states, and predictions (B, 2, L,
+        P), of the next and of the previous word. ValueError with a table of words.
         """
         if config.word_vocabulary_size:
             raise ValueError(
@@ -259,19 +252,18 @@ class ELMo(Backbone):
 
     @staticmethod
     def run(config, layers, words, mask, inputs):
-        """The outputs of the LSTMs and their last states (m, c), for each direction.
-
-        `words` are vectors (B, L, P) for the forward and for the backward stack, and
-        `inputs` may hold states.
-        """
+        """The outputs and the last states (m, c) of the LSTMs of each direction."""
         dropout, found = layers["dropout"], []
         for direction, x in zip(DIRECTIONS, words, strict=True):
             outputs, states = [], []
             stack = [v for k, v in layers.items() if k.startswith(f"{direction}_")]
             for i, lstm in enumerate(stack):
-                x = dropout(x)
-                number = len(found) * config.num_layers + i
-                y, *after = lstm(x, mask=mask, initial_state=_state(inputs, number))
+                x, state = dropout(x), None
+                if "hidden_state" in inputs:
+                    number = len(found) * config.num_layers + i
+                    names = "hidden_state", "cell_state"
+                    state = tuple(inputs[name][:, number] for name in names)
+                y, *after = lstm(x, mask=mask, initial_state=state)
                 x = x + y if i and config.residual else y
                 outputs.append(x)
                 states.append(after)
@@ -306,13 +298,6 @@ def make_word_layers(config, dtype):
     return [cnn, *layers]
 
 
-def _state(inputs, number):
-    """Returns the initial state of one LSTM, or None."""
-    if "hidden_state" not in inputs:
-        return None
-    return inputs["hidden_state"][:, number], inputs["cell_state"][:, number]
-
-
 def _last_states(directions):
     """Returns the states after the last word, forward layers first; see `ELMo`."""
     states = [state for _, after in directions for state in after]
@@ -320,9 +305,3 @@ def _last_states(directions):
         "hidden_state": ops.stack([m for m, _ in states], axis=1),
         "cell_state": ops.stack([c for _, c in states], axis=1),
     }
-
-
-def inner_words(mask):
-    """Returns the mask without the first and the last word of each row, (B, L)."""
-    following = ops.pad(mask[:, 2:], ((0, 0), (1, 1)))
-    return mask * following

@@ -24,12 +24,9 @@ FILTER_ROWS = [
 ]
 # bilm-tf calls the gate of the transformed input "carry".
 HIGHWAY_ROWS = [
-    Row(
-        f"token_encoder/highway_{{i}}/{ours}/{kind}",
-        f"CNN_high_{{i}}/{letter}_{theirs}",
-    )
+    Row(f"token_encoder/highway_{{i}}/{ours}/{k}", f"CNN_high_{{i}}/{letter}_{theirs}")
     for ours, theirs in (("gate", "carry"), ("transform", "transform"))
-    for kind, letter in (("kernel", "W"), ("bias", "b"))
+    for k, letter in (("kernel", "W"), ("bias", "b"))
 ]
 PROJECTION_ROWS = [
     Row("token_encoder/projection/kernel", "CNN_proj/W_proj"),

@@ -13,8 +13,7 @@ WORDS_IN_BLOCK = 4096
 class TokenVectors:
     """Stores the vectors of a vocabulary, and computes the vectors of other words.
 
-    These vectors do not depend on the context. With them, a server or a run over a
-    large corpus computes each vector only once.
+    They do not depend on the context, so a server computes each only once.
     `elmo.with_token_vectors("sequence_output")` is the model that reads them.
 
     Source: bilm-tf's `dump_token_embeddings` and AllenNLP's `vocab_to_cache`. The files
@@ -79,15 +78,7 @@ class TokenVectors:
 
     @classmethod
     def load(cls, elmo, words, path):
-        """Reads the vectors of words from a file of `save` or of bilm-tf.
-
-        Args:
-            elmo: `ELMo` with a tokenizer.
-            words: sequence of str, in the order of the file.
-            path: path of the HDF5 file.
-
-        Returns:
-            `TokenVectors`.
+        """Reads an HDF5 file of `save` or of bilm-tf; `words` in its order.
 
         Raises:
             ValueError: if the file has another number of words or another width.

@@ -41,20 +41,8 @@ def write_contents(directory, contents):
 
 
 def recognise(directory):
-    """The layout of the ELMo in a directory, str, or None if there is none.
-
-    "hdf5" is the published layout, "tf1" a training checkpoint of bilm-tf, and
-    "many_langs" ELMoForManyLangs.
-
-    Raises:
-        ValueError: if there is more than one layout.
-    """
+    """The name of the layout of the ELMo in a directory; see `family.recognise`."""
     return family.recognise(LAYOUTS, directory)
-
-
-def _is_published(directory):
-    """Whether a directory holds the published layout, bool."""
-    return any(directory.glob(OPTION_FILES)) and any(directory.glob(FILES["hdf5"]))
 
 
 def _is_training(directory):
@@ -78,7 +66,7 @@ def read(directory, layout=None, file=None):
         directory: str or `Path`: with options.json and one .hdf5 file; with
             options.json, a training checkpoint of bilm-tf and perhaps the vocabulary
             that it was trained on, vocab*.txt; or of ELMoForManyLangs.
-        layout: str, see `recognise`, by which it is found if it is not given.
+        layout: str, "hdf5", "tf1" or "many_langs", by default the one recognised.
         file: str, the name of the checkpoint to read where there are several.
 
     Returns:
@@ -86,8 +74,7 @@ def read(directory, layout=None, file=None):
 
     Raises:
         FileNotFoundError: if a file is missing.
-        ValueError: if a file is damaged, if files do not agree, or if the layout is
-            unknown.
+        ValueError: if a file is damaged, files do not agree, or the layout is unknown.
     """
     directory = Path(directory)
     layout = layout or recognise(directory) or "hdf5"
@@ -111,7 +98,7 @@ def _read_published(directory, file=None):
 
 
 def _read_training(directory, file=None):
-    """The same of a training checkpoint."""
+    """Config, weights and the tokenizer's arguments of a training checkpoint."""
     words = sorted(directory.glob(WORD_FILES))
     if len(words) > 1:
         raise ValueError(
@@ -161,16 +148,12 @@ def _read_config(directory, path):
 def write(directory, layout, config, arrays):
     """Writes options.json and weights.hdf5, for bilm-tf and AllenNLP.
 
-    bilm-tf writes its trained models in this layout. It does not have the softmax over
-    words, nor these words; the layout "zoo" of a preset has both.
-
     Args:
         directory: path, missing or empty.
         layout: "hdf5".
         config: `ELMoConfig` with the published characters and without a table of words.
         arrays: dict of our path to array. Arrays under "softmax/" are ignored. The
-            files have no place for a trained mix and for the head of a task. The mix
-            must have its initial values.
+            files have no place for the head of a task or a mix but the initial one.
 
     Raises:
         ValueError: if the layout is unknown or cannot hold this model, or if an array
@@ -218,7 +201,7 @@ READERS = {
 LAYOUTS = (
     Layout(
         "hdf5",
-        _is_published,
+        lambda d: any(d.glob(OPTION_FILES)) and any(d.glob(FILES["hdf5"])),
         functools.partial(read, layout="hdf5"),
         write_contents,
         holds=lambda contents: (),
@@ -232,7 +215,7 @@ LAYOUTS = (
     ),
     Layout(
         "many_langs",
-        many_langs.recognise,
+        lambda d: any((d / name).is_file() for name in many_langs.STATE_FILES),
         functools.partial(read, layout="many_langs"),
     ),
 )

@@ -10,11 +10,7 @@ PIECE_MARK = "\u2581"  # what pieces of SentencePiece begin with
 
 
 def read_tokenizer(path):
-    """The arguments of `zoo.text.FastaiTokenizer`, from the list beside a checkpoint.
-
-    The result is None with a warning if there is no list, or if its tokens are pieces
-    of SentencePiece.
-    """
+    """The arguments of `zoo.text.FastaiTokenizer`; None without its list of tokens."""
     found = _find_list(path)
     if found is None:
         warn_without_tokenizer(path.parent, "a list of tokens such as itos.pkl")
@@ -46,10 +42,7 @@ def _find_list(path):
 
 
 def find_version(vocabulary, path):
-    """The version of fastai's rules that made a list of tokens: "0.7", "v1" or "v2".
-
-    fastai 1 puts `xxmaj` before `xxrep`, and fastai 2 puts it after.
-    """
+    """The version of fastai's rules that made a list of tokens: "0.7", "v1" or "v2"."""
     if {"_unk_", "_pad_"} <= {*vocabulary}:
         return "0.7"
     missing = [t for t in ("xxunk", "xxpad", "xxbos") if t not in vocabulary]
@@ -60,6 +53,7 @@ def find_version(vocabulary, path):
             f"tokens without {', '.join(missing)}. Remove the file to read the weights "
             "without a tokenizer."
         )
+    # fastai 1 puts `xxmaj` before `xxrep`, and fastai 2 puts it after.
     marks = [t for t in vocabulary if t in ("xxmaj", "xxrep")]
     return "v1" if marks[:1] == ["xxmaj"] else "v2"
 

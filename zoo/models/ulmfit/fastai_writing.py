@@ -11,10 +11,8 @@ def write_contents(directory, contents):
     """Writes a language model or an encoder, and its list of tokens, for fastai 2.
 
     The files are lm_fwd.pth or encoder_fwd.pth, with "bwd" for a backward model, and
-    the list of tokens, such as lm_fwd_itos.pkl. `learn.load` or `load_encoder` loads
-    the weights; `pretrained_fnames=("lm_fwd", "lm_fwd_itos")` also adapts them to other
-    tokens. A model without a bias of its logits is written as a language model. Both
-    biases of an LSTM are in `bias_ih_l0`; `bias_hh_l0` is 0.
+    the list of tokens, such as lm_fwd_itos.pkl. A model without a bias of its logits is
+    written as a language model.
 
     Source: fastai 2.8, `AWD_LSTM`, `LinearDecoder` and `TextLearner`.
     """
@@ -47,14 +45,8 @@ def write_contents(directory, contents):
 
 
 def state_dict(arrays, num_layers, decodes):
-    """The arrays by the names of fastai 2, in its order, by which it loads them.
-
-    They come by the names of `torch_names.common_names`. `decodes` is whether the new
-    names are those of a language model.
-    """
-    encoder = decoder = ""
-    if decodes:
-        encoder, decoder = "0.", "1."
+    """The arrays by the names of fastai 2, in its order, by which it loads them."""
+    encoder, decoder = ("0.", "1.") if decodes else ("", "")
     embedding = np.ascontiguousarray(arrays["encoder.weight"])
     found = dict.fromkeys(
         (f"{encoder}encoder.weight", f"{encoder}encoder_dp.emb.weight"), embedding

@@ -12,13 +12,9 @@ COUNTER = "num_batches_tracked"
 
 
 def common_names(arrays, where):
-    """Renames the arrays of a state dict to names that all versions share.
-
-    The prefixes of encoder and decoder, and `module` inside a name, are left out.
-    `weight_hh_l0_raw` is the weight; `weight_hh_l0` beside it is a copy to which
-    dropout was applied, and is left out. The two biases of an LSTM are added. The
-    layers of a classifier are called norm_0, linear_0, norm_1 and linear_1.
-    """
+    """Renames the arrays of a state dict to names that all versions share."""
+    # `weight_hh_l0_raw` is the weight; `weight_hh_l0` beside it is a copy to which
+    # dropout was applied, and is left out.
     found, raw = {}, set()
     for name in arrays:
         short = re.sub(r"(^|\.)module(?=\.)", "", name).lstrip(".")
@@ -43,7 +39,7 @@ def common_names(arrays, where):
 
 
 def _number_layers(arrays, where):
-    """Names the layers of a classifier by their kind and number."""
+    """Names the layers of a classifier norm_0, linear_0, norm_1 and linear_1."""
     modules = {n.rpartition(".")[0] for n in arrays if n.startswith(HEAD)}
     if not modules:
         return arrays
@@ -69,11 +65,8 @@ def _number_layers(arrays, where):
 
 
 def _move_bias(arrays, where):
-    """Moves the bias of the hidden layer into the batch norm before it.
-
-    fastai 2 and this package have no such bias. `W (beta + d) = W beta + b` for the
-    least-squares solution d of `W d = b`.
-    """
+    """Moves the bias of the hidden layer into the batch norm before it."""
+    # Ours has none. `W (beta + d) = W beta + b` for the solution d of `W d = b`.
     bias = arrays.pop("linear_0.bias", None)
     if bias is None:
         return

@@ -36,34 +36,21 @@ CLASSIFIER_OPTIONS = {"head": "concat_pooling", "head_dropout": 0.4}
 
 
 def recognise(directory):
-    """The layout of the AWD-LSTM in a directory, str, or None if there is none.
-
-    "fastai" is of fastai 0.7, 1 or 2; "awd_lstm_lm" a state dict of Merity et al.
-
-    Raises:
-        ValueError: if there is more than one layout.
-    """
+    """The name of the layout of an AWD-LSTM; see `zoo.family.recognise`."""
     return family.recognise(LAYOUTS, directory)
 
 
 def list_files(layout, directory):
     """The names of the checkpoints of a layout in a directory, list of str."""
-    found = _find_files(directory).items()
-    return [name for name, kind in found if kind == layout]
-
-
-def _find_files(directory):
-    """Dict of the name of each checkpoint of an AWD-LSTM to its layout."""
     found = {}
     for path in sorted(directory.glob("*")):
         known = path.suffix in (".pth", ".h5", ".pt") and path.is_file()
         if known and not path.name.startswith(RANDOM_STATE):
-            kind = _find_layout(path)
-            if kind:
-                found[path.name] = kind
+            found[path.name] = _find_layout(path)
+    found = {name: kind for name, kind in found.items() if kind}
     if not found and (directory / EXPORT).is_file():
         found[EXPORT] = FASTAI
-    return found
+    return [name for name, kind in found.items() if kind == layout]
 
 
 def _find_layout(path):
@@ -84,18 +71,18 @@ def _find_layout(path):
 def read(directory, layout=None, file=None):
     """Reads an AWD-LSTM; every array in it must be accounted for.
 
-    The sizes come from the shapes of the arrays. The dropouts are in no file; they are
-    fastai's defaults. A file or directory with "bwd" or "backward" in its name holds a
-    backward model; the field `reverse` of the config says it for other names.
+    The dropouts are in no file; they are fastai's defaults. A file or directory with
+    "bwd" or "backward" in its name holds a backward model; the field `reverse` of the
+    config says it for other names.
 
     Source: fastai 0.7, 1.0 and 2.8, Merity's awd-lstm-lm.
 
     Args:
         directory: str or `Path` with a file of `torch.save`: a language model, an
             encoder (`save_encoder`) or a text classifier, alone or with the state of
-            its optimizer; and the pickled list of its tokens, `*.pkl`. Without this
-            list there is no tokenizer.
-        layout: str, see `recognise`, by which it is found if it is not given.
+            its optimizer; and its tokenizer, the pickled list of its tokens, `*.pkl`.
+        layout: str, "fastai" for fastai 0.7, 1 or 2, or "awd_lstm_lm" for Merity et
+            al.; by default the one that is recognised.
         file: str, the name of the checkpoint to read where there are several.
 
     Returns:
@@ -116,8 +103,14 @@ def read(directory, layout=None, file=None):
         heads = ("lm_head",)
     elif "linear_1.weight" in arrays:
         heads = ("classifier",)
-    config = _read_config(arrays, path, heads)
-    tokenizer = read_tokenizer(path) if layout == FASTAI else _no_tokenizer(path)
+    config, tokenizer = _read_config(arrays, path, heads), None
+    if layout == FASTAI:
+        tokenizer = read_tokenizer(path)
+    else:
+        warn_user(
+            f"The layout of {path} has no file of tokens. The model has no tokenizer; "
+            "it takes the ids of tokens."
+        )
     if tokenizer:
         check_tokens(tokenizer["vocabulary"], config.vocabulary_size, path)
         pad_id = find_pad_id(tokenizer["vocabulary"])
@@ -140,14 +133,6 @@ def read(directory, layout=None, file=None):
         labels=tuple(map(str, range(num_classes))) or None,
         classifies="texts" if num_classes else None,
         options=dict(CLASSIFIER_OPTIONS) if num_classes else {},
-    )
-
-
-def _no_tokenizer(path):
-    """None, with a warning that the layout has no tokens."""
-    warn_user(
-        f"The layout of {path} has no file of tokens. The model has no tokenizer; it "
-        "takes the ids of tokens."
     )
 
 
@@ -203,6 +188,7 @@ def _read_config(arrays, path, heads):
     return config
 
 
+WRITTEN = {"write": write_contents, "holds": lambda contents: ("lm_head",)}
 LAYOUTS = tuple(
     Layout(
         name,
@@ -211,8 +197,5 @@ LAYOUTS = tuple(
         files=functools.partial(list_files, name),
         **written,
     )
-    for name, written in (
-        (FASTAI, {"write": write_contents, "holds": lambda contents: ("lm_head",)}),
-        (SALESFORCE, {}),
-    )
+    for name, written in ((FASTAI, WRITTEN), (SALESFORCE, {}))
 )
