@@ -28,34 +28,31 @@ class Backbone(TokenInputs, Steps, keras.Model):
 
     A family sets `family` and `config_class`, and writes these functions:
 
-    - `input_shapes(config)` returns the shapes of other inputs than tokens (B, L) and
-      what is derived from them; `make_inputs(config)` makes the symbolic inputs;
-    - `make_layers(config, dtype)` returns the layers by name;
-    - `connect(config, layers, inputs, scores)` connects them and returns the outputs;
-    - `connect_at` does the same for the outputs at some positions, if that saves work;
-    - `groups()` returns the names of the layers from bottom to top;
-    - `state_shapes(config)` returns the shapes of the states of a recurrent model.
+    - `input_shapes(config)`: the shapes of other inputs than tokens (B, L) and what is
+      derived from them; `make_inputs(config)` makes the symbolic inputs;
+    - `make_layers(config, dtype)`: the layers by name;
+    - `connect(config, layers, inputs, scores)`: the outputs of the connected layers;
+      `connect_at` those at some positions, if that saves work;
+    - `groups()`: the names of the layers from bottom to top;
+    - `state_shapes(config)`: the shapes of the states of a recurrent model.
 
     Attributes:
         defaults: dict of a preset's values for fine-tuning: learning_rate,
-            head_multiplier, epochs and pooling. All are optional. `tasks` may hold
-            such a dict for the name of a task, whose values win, see `defaults_for`.
-            `save_to_preset` writes them.
+            head_multiplier, epochs and pooling, all optional, and `tasks`, which may
+            hold such a dict for the name of a task. `save_to_preset` writes them.
 
     Args:
         config: instance of `config_class`.
         dtype: dtype or policy name of every layer; the global policy by default.
         name: str.
-        parts: dict of name to `Backbone`, models whose outputs this one reads. Few
-            families have parts.
+        parts: dict of name to `Backbone`, models whose outputs this one reads.
 
     Inputs:
-        dict of the tokens, which are token_ids (B, L) in most families. Inputs that
-        `complete` can derive from them are optional.
+        dict of the tokens, which are token_ids (B, L) in most families, and of inputs
+        that `complete` may derive from them.
 
     Returns:
-        dict of tensors, one for each output. `with_outputs` returns a model with other
-        outputs.
+        dict of tensors, one for each output; see `with_outputs`.
 
     Raises:
         TypeError: if the config is of another class.
@@ -110,12 +107,10 @@ class Backbone(TokenInputs, Steps, keras.Model):
 
     @property
     def predicts(self):
-        """What the model was pretrained to predict.
+        """What the model was pretrained to predict, str or None.
 
-        Returns:
-            "masked" for masked tokens; "next" for the next token; "both" for the next
-            token and the one before; "target" for a text that belongs to another one,
-            the source; None for nothing.
+        "masked" or "next" tokens, "both" neighbours, or "target", a text that belongs
+        to another one, the source.
         """
         return None
 
@@ -160,8 +155,8 @@ class Backbone(TokenInputs, Steps, keras.Model):
             positions: symbolic int32 (B, P); P may be 0.
 
         Returns:
-            dict of symbolic tensors: sequence_output (B, P, D), and pooled_output if
-            the model has it.
+            dict of symbolic sequence_output (B, P, D), and pooled_output if there is
+            one.
         """
         symbols = self.make_inputs(self.config)
         chosen = keras.Input((None,), dtype="int32", name="positions")
@@ -176,15 +171,11 @@ class Backbone(TokenInputs, Steps, keras.Model):
         return {"sequence_output": taken}
 
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
-        """A new head that predicts tokens from vectors, (B, L, D) to (B, L, V).
+        """A new layer that predicts tokens from vectors, (B, L, D) to (B, L, V).
 
         Args:
-            activation: str, if the head has an activation; by default the backbone's.
-            layer_norm_epsilon: float, if the head has a layer norm; by default the
-                backbone's.
-
-        Returns:
-            keras.layers.Layer.
+            activation, layer_norm_epsilon: those of a head that has them, str and
+                float; by default the backbone's.
         """
         raise NotImplementedError
 
@@ -200,25 +191,19 @@ class Backbone(TokenInputs, Steps, keras.Model):
         return self.config.num_layers + 1
 
     def groups(self):
-        """Names of the layers from bottom to top.
+        """Names of the layers from bottom to top, tuple of tuples of str.
 
-        Each of the last `num_layer_outputs` groups makes one layer output. A layer
-        that only one other output depends on is in `own_layers` instead.
-
-        Returns:
-            tuple of tuples of str.
+        Each of the last `num_layer_outputs` groups makes one layer output. A layer that
+        only one other output depends on is in `own_layers` instead.
         """
         raise NotImplementedError
 
     def layers_for(self, output="sequence_output", number=None):
-        """Names of the layers that an output depends on.
+        """Names of the layers that an output depends on, set of str.
 
         Args:
             output: str, name of an output.
-            number: int, the number of a layer output; `output` is then ignored.
-
-        Returns:
-            set of str.
+            number: int, the number of a layer output, in place of `output`.
         """
         groups, output_layers = self.groups(), ()
         if number is None:

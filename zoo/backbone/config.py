@@ -23,10 +23,9 @@ ERRORS = (
 
 @contextlib.contextmanager
 def naming(what, path="", errors=ERRORS):
-    """Turns the errors of damaged values into a ValueError that names where they stand.
+    """Turns errors of damaged values into a ValueError that says `what` cannot be used.
 
-    `what` is such as "`task` of my_preset/preset.json". An error that names the path of
-    the file already is raised as it is.
+    One that names `path` already, or `what`, is raised as it is.
     """
     try:
         yield
@@ -56,9 +55,8 @@ def check_heads(config):
 def check_options(function, options, where, most=LARGEST_OPTION):
     """Checks saved arguments of a class before they are used; ValueError names one.
 
-    An argument must have the type of its default. Without a default, or if that is
-    None, any plain value is admitted. `most` is the largest number that is admitted,
-    and the most labels.
+    An argument must have the type of its default, if that says one. `most` is the
+    largest number, also of labels.
     """
     known = inspect.signature(function).parameters
     check_labels(options.get("labels"), where, most)
@@ -98,11 +96,9 @@ def check_labels(labels, where, most=LARGEST_OPTION):
 
 
 def make_config(config_class, values, where, names=None):
-    """Makes a config of plain values, and checks them.
+    """Makes a config of plain values; ValueError names `where` and what is wrong.
 
-    `names` are those of fields in the file, where they differ. The ValueError names
-    `where`, such as the path of a file, and the field that is unknown, missing, of
-    another type or out of its range.
+    `names` are those of fields in the file, where they differ.
     """
     if not isinstance(values, dict):
         raise ValueError(

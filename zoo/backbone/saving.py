@@ -41,10 +41,9 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
         task: `zoo.tasks.Task` on the backbone, or None.
         directory: path; must not exist, or be empty.
         layout: "zoo", or another layout that the family writes, e.g. "hugging_face".
-        dtype: "float32" or "float16", of the stored weights that are not int8; for
-            layout "zoo" only.
-        heads: tuple of str, the heads that are written; for other layouts than "zoo".
-            By default the task's own heads, and those others that the layout can hold.
+        dtype: "float32" or, for layout "zoo", "float16", of weights that are not int8.
+        heads: tuple of str, the heads that another layout than "zoo" gets. By default
+            the task's own heads, and those others that the layout can hold.
 
     Raises:
         FileExistsError: if the directory is not empty.
@@ -164,11 +163,9 @@ def _choose_heads(layout, contents, found, backbone, heads):
 
 
 def _part_record(name, part, arrays):
-    """How a preset names a part, and the arrays that it stores besides.
-
-    A part that has not changed since it was loaded from a shipped preset is not stored
-    again: the record refers to that preset.
-    """
+    """How a preset names a part, and the arrays that it stores besides."""
+    # A part that has not changed since it was loaded from a shipped preset is not
+    # stored again: the record refers to that preset.
     part_arrays = {k: v for k, v in arrays.items() if k.startswith(f"{name}/")}
     if part.origin:
         known = read_preset(shipped_directory(part.origin))
@@ -187,16 +184,12 @@ def _part_record(name, part, arrays):
 
 
 def save_whole(save, filepath, overwrite=True, zipped=None, **kwargs):
-    """Writes a `.keras` file, which `zoo.load_model` reads in any process.
-
-    The file gets its name once it is complete. If the writer fails or is killed, a file
-    that was there before does not change.
+    """Writes a `.keras` file, which `zoo.load_model` reads, whole or not at all.
 
     Args:
         save: the method `keras.Model.save` of the model.
         filepath: str or path that ends in `.keras`; with `zipped=False` a directory; or
-            an address such as `hf://owner/name`, where Keras writes as it does for any
-            model.
+            an address such as `hf://owner/name`, where Keras writes as for any model.
         overwrite: bool, whether a file that exists is replaced.
         zipped: bool, False for a directory instead of one file.
         **kwargs: of `keras.Model.save`.
@@ -219,33 +212,22 @@ def save_whole(save, filepath, overwrite=True, zipped=None, **kwargs):
             f"{path} exists. Received: overwrite=False. Choose another name, or pass "
             "overwrite=True."
         )
-    if not zipped:
-        _check_directory(path)
+    if not zipped and path.exists():
+        names = {p.name for p in path.iterdir()} if path.is_dir() else {path.name}
+        if names - KERAS_DIRECTORY:
+            raise FileExistsError(
+                f"{path} holds something other than a saved model. Received: "
+                f"{sorted(names)[:5]}. Choose another directory."
+            )
     with replacing(path) as temporary:
         save(temporary, zipped=zipped, **kwargs)
-        if not zipped and path.is_dir():
-            _clear(path, temporary.name)
-
-
-def _check_directory(path):
-    """Refuses to replace a directory that is not a saved model."""
-    if not path.exists():
-        return
-    names = {p.name for p in path.iterdir()} if path.is_dir() else {path.name}
-    if names - KERAS_DIRECTORY:
-        raise FileExistsError(
-            f"{path} holds something other than a saved model. Received: "
-            f"{sorted(names)[:5]}. Choose another directory."
-        )
-
-
-def _clear(directory, kept):
-    """Empties a directory but for one name, so that another can take its place."""
-    for path in [path for path in directory.iterdir() if path.name != kept]:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        if zipped or not path.is_dir():
+            return
+        for old in [p for p in path.iterdir() if p.name != temporary.name]:
+            if old.is_dir():
+                shutil.rmtree(old)
+            else:
+                old.unlink()
 
 
 def save_spare_heads(backbone, directory):
@@ -263,11 +245,7 @@ def load_spare_heads(backbone, directory):
 
 
 def restore_part(config, name, kind, owner):
-    """Restores a part of a model from Keras' record under `name`; None without one.
-
-    It must be of a class `kind`, or for None callable. ValueError, which names `owner`,
-    if the record is damaged or of another class.
-    """
+    """The part that a config records under `name`, of class `kind` or callable."""
     if config.get(name) is None:
         return None
     what = f"`{name}` in the config of {owner}"

@@ -47,19 +47,18 @@ class TokenInputs:
         return super().predict(x, *args, **kwargs)
 
     def complete(self, inputs):
-        """Adds the inputs that can be derived from the tokens.
+        """Adds the inputs that can be derived from the tokens, and leaves others out.
 
         Args:
-            inputs: dict with at least token_ids, int (B, L), or the tokens of the
-                family. Features that are not inputs of the model are ignored.
+            inputs: dict with at least the tokens, int (B, L) in most families.
 
         Returns:
             dict with every input of the model, and no other.
 
         Raises:
             TypeError: if the token ids are strings.
-            ValueError: if there are no tokens, if there are more than the model has
-                positions, or if an input is missing that cannot be derived.
+            ValueError: if there are no tokens, more than the model has positions, or if
+                an input is missing that cannot be derived.
         """
         if self.tokens not in inputs:
             raise ValueError(
@@ -100,12 +99,7 @@ class TokenInputs:
 
 
 def to_tensors(inputs, names):
-    """A dict of the inputs with these names. Arrays and lists are int32 tensors.
-
-    A functional model does not accept a mixture of arrays and tensors. In a tensor of
-    another type, the largest int32 stands for what int32 does not hold, so that no
-    number wraps. In an array such a number is a ValueError.
-    """
+    """A dict of the inputs with these names; arrays and lists are int32 tensors."""
     inputs = {name: inputs[name] for name in names if name in inputs}
     check_integers(inputs)
     return {
@@ -151,7 +145,7 @@ def check_integers(inputs):
 
 
 def _as_int32(values):
-    """A tensor as int32, if it is of numbers that int32 may not hold."""
+    """A tensor as int32; the largest one stands for what int32 does not hold."""
     dtype = backend.standardize_dtype(values.dtype)
     if dtype not in WIDE_DTYPES:
         return values

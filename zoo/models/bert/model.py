@@ -31,9 +31,8 @@ class BERTConfig(CheckedFields):
     """Sizes and options of a BERT. The defaults are those of BERT-base uncased.
 
     Source: Devlin et al. 2019, section 3, and `modeling.py` of the released code.
-    Published checkpoints differ in `activation`. Google's first release and Hugging
-    Face use the exact GELU. Google's later code and the model garden use the
-    approximation with tanh.
+    Google's first release and Hugging Face use the exact GELU, Google's later code and
+    the model garden its approximation with tanh.
 
     Args:
         vocabulary_size: tokens, special ones included.
@@ -42,8 +41,7 @@ class BERTConfig(CheckedFields):
         num_heads: H, must divide `hidden_dim`.
         intermediate_dim: inner width F of the feed-forward network.
         max_sequence_length: rows in the table of positions.
-        num_segments: rows in the table of segments (the default of the model garden is
-            16).
+        num_segments: rows in the table of segments (model garden: 16).
         activation: "gelu" or "gelu_tanh", see `zoo.layers.get_activation`.
         dropout: probability after embeddings and sub-layers, in [0, 1).
         attention_dropout: probability on attention weights, in [0, 1).
@@ -51,13 +49,11 @@ class BERTConfig(CheckedFields):
         initializer_range: standard deviation of the truncated normal initial weights.
         pad_id: id of padding, from which a missing mask is derived.
         pooler: whether there is a pooled output. Some Hugging Face files have none.
-        causal: whether a position attends only to itself and to earlier positions. The
-            paper's ablation has such a left-to-right model (section 5.1).
+        causal: whether a position attends only to itself and to earlier positions, as
+            in the paper's ablation (section 5.1).
 
     Raises:
-        ValueError: if a size, epsilon or range is not positive, or a probability is not
-            in [0, 1). Also if `pad_id` is not a token, the activation is unknown, or
-            `num_heads` does not divide `hidden_dim`.
+        ValueError: if a value is out of its range or unknown.
     """
 
     vocabulary_size: Size = 30522
@@ -97,17 +93,15 @@ class BERT(Backbone):
 
     Source: Devlin et al. 2019, section 3; released code `modeling.py`.
     `keras_nlp.models.BertBackbone` has a fixed tanh GELU, a fixed epsilon and two
-    segments, so it cannot hold every published checkpoint. It fails our parity test on
-    files with the exact GELU.
+    segments, so it cannot hold every published checkpoint.
 
     Args:
         config: `BERTConfig`.
         dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
-        dict of int (B, L): token_ids, and optional segment_ids and padding_mask (1 =
-        token). By default, segment_ids is 0, and padding_mask is 1 for every token
-        other than `pad_id`.
+        dict of int (B, L): token_ids, and optional segment_ids, by default 0, and
+        padding_mask, 1 = token, by default every one other than `pad_id`.
 
     Returns:
         dict of sequence_output (B, L, D) and, with a pooler, pooled_output (B, D).

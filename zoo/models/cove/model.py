@@ -27,24 +27,23 @@ class CoVeConfig(CheckedFields):
     Source: McCann et al. 2017, section 3; `cove/encoder.py` of the authors.
 
     Args:
-        vocabulary_size: int, words, with the special ones of `zoo.text.WordTokenizer`.
-        embedding_dim: int, width of a word's vector.
-        lstm_dim: int, width of an LSTM; each layer has two LSTMs.
-        num_layers: int, layers of LSTMs.
+        vocabulary_size: words, with the special ones of `zoo.text.WordTokenizer`.
+        embedding_dim: width of a word's vector.
+        lstm_dim: width of an LSTM; each layer has two LSTMs.
+        num_layers: layers of LSTMs.
         output: which layers a word's vector has: "first", "last", or "all", the first
-            one first. The authors' program calls them layer0, layer1, and both.
-        output_words: bool, whether the vector of the word without context stands before
-            them, as with `residual_embeddings` in the authors' program.
-        train_words: bool, whether the vectors of words without context are trained.
-        num_zero: int, the number of ids at the beginning with the zero vector: padding,
-            unknown words and the markers of sentences.
-        dropout: float, probability on the input and the output of every layer.
-        target_vocabulary_size: int, tokens that the decoder writes; None for an encoder
-            that no decoder belongs to.
-        target_embedding_dim: int, width of the vectors of these tokens.
+            one first (layer0, layer1, and both in the authors' program).
+        output_words: whether the vector of the word without context stands before them,
+            as with `residual_embeddings` in the authors' program.
+        train_words: whether the vectors of words without context are trained.
+        num_zero: the number of first ids with the zero vector: padding, unknown words
+            and the markers of sentences.
+        dropout: probability on the input and the output of every layer, in [0, 1).
+        target_vocabulary_size: tokens that the decoder writes; None for no decoder.
+        target_embedding_dim: width of the vectors of these tokens.
         max_sequence_length: None. An LSTM reads texts of any length.
-        initializer_range: float, bound of the uniform initial weights of the decoder,
-            and the standard deviation of the kernels of task heads.
+        initializer_range: bound of the uniform initial weights of the decoder, and
+            standard deviation of the kernels of task heads.
 
     Raises:
         ValueError: if a value is out of its range.
@@ -79,8 +78,7 @@ class CoVe(Backbone):
     """Bidirectional LSTMs over word vectors, trained as the encoder of a translator.
 
     `h_0 = word`, `h_i = [forward_i(h_{i-1}); backward_i(h_{i-1})]`. An unknown word has
-    the zero vector in training, too; padding is what `padding_mask` says. The decoder
-    is a head of the translator, see `make_decoder`: other tasks have the encoder only.
+    the zero vector in training, too. The decoder is a head of the translator.
 
     Source: McCann et al. 2017, section 3. The word vectors of the original are GloVe.
 
@@ -95,9 +93,8 @@ class CoVe(Backbone):
     Returns:
         dict of sequence_output (B, L, D), where D is `2 lstm_dim` for one layer.
         `with_outputs` adds layer_outputs (B, N + 1, L, max(E, 2 `lstm_dim`)), padded
-        with zeros on the last axis; and what a decoder reads: memory (B, L, 2
-        `lstm_dim`), the last layer; and last_hidden and last_cell (B, N, 2 `lstm_dim`),
-        the states after the last step of each LSTM, those of forward LSTMs first.
+        with zeros; memory (B, L, 2 `lstm_dim`), the last layer; and last_hidden and
+        last_cell (B, N, 2 `lstm_dim`), the last states, those of forward LSTMs first.
 
     Example:
         >>> cove = CoVe(CoVeConfig(11, embedding_dim=4, lstm_dim=3))

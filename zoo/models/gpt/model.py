@@ -51,9 +51,7 @@ class GPTConfig(CheckedFields):
         initializer_range: standard deviation of the truncated normal initial weights.
 
     Raises:
-        ValueError: if a size, epsilon or range is not positive, or a probability is not
-            in [0, 1). Also if the activation is unknown, or `num_heads` does not divide
-            `hidden_dim`.
+        ValueError: if a value is out of its range or unknown.
     """
 
     vocabulary_size: Size = 50257
@@ -81,9 +79,8 @@ class GPTConfig(CheckedFields):
 class GPT(Backbone):
     """Blocks of causal self-attention over token and position embeddings.
 
-    A row can hold several documents. Then `padding_mask` has the number of the document
-    of each token, from 1 on. A token attends to those of its document, and the
-    positions of each document begin at 0, so a document has the same vectors as alone.
+    A row can hold several documents. A token attends to those of its document, and the
+    positions of each document begin at 0, so it has the same vectors as alone.
 
     Source: Radford et al. 2018 (GPT-1) and 2019 (GPT-2). GPT-1 keeps words and
     positions in one table; here they are two. `keras_nlp.models.GPT2Backbone` has no
@@ -95,11 +92,11 @@ class GPT(Backbone):
 
     Inputs:
         dict of int32 (B, L): token_ids, and optional padding_mask, 0 = padding, else
-        the number of the document. By default every token is one of document 1.
+        the number of the document, by default 1.
 
     Returns:
-        dict of sequence_output (B, L, D). `with_outputs` adds layer_outputs
-        (B, N + 1, L, D) and attention_scores float32 (B, N, H, L, L).
+        dict of sequence_output (B, L, D). `with_outputs` adds layer_outputs (B, N + 1,
+        L, D) and attention_scores float32 (B, N, H, L, L).
 
     Example:
         >>> gpt = GPT(GPTConfig(11, 4, 1, 2, 8, 16))
@@ -217,12 +214,11 @@ class GPT(Backbone):
     # Steps -------------------------------------------------------------------------
 
     def make_states(self, rows, length=None, source=None, beams=1):
-        """See `Steps.make_states`. The source is of tokens that the rows have read.
+        """See `Steps.make_states`. The source are read tokens, padded on the right.
 
-        Padding stands on their right. The states are position int32 (R,), the tokens
-        that were read; seen bool (R, C), the entries of the cache that a row attends
-        to; and source, with B rows: cache, see `zoo.layers.attention.caching`, and used
-        int32 (B,), later entries in use.
+        The states are position int32 (R,), the tokens that were read; seen bool (R, C),
+        the entries of the cache that a row attends to; and source, with B rows: cache,
+        see `zoo.layers.attention.caching`, and used int32 (B,), later entries in use.
         """
         config = self.config
         width = config.hidden_dim // config.num_heads
@@ -262,9 +258,8 @@ class GPT(Backbone):
     def step(self, inputs, states, outputs=("sequence_output",), beams=1, fused=None):
         """See `Steps.step`. The only output is sequence_output (R, T, D).
 
-        The inputs are int32 (R, T), or a dict of token_ids and an optional padding_mask
-        (R, T), whose padding stands on the right. Tokens beyond the positions of the
-        model get the last position.
+        The inputs are int32 (R, T), or a dict of token_ids and optional padding_mask
+        (R, T), with padding on the right. Tokens beyond the positions get the last one.
         """
         inputs = inputs if isinstance(inputs, dict) else {"token_ids": inputs}
         ids, padding = inputs["token_ids"], inputs.get("padding_mask")

@@ -37,9 +37,8 @@ LM_LAYERS = {"top": -1, "mix": None}
 class TagLMConfig(CheckedFields):
     """Sizes and options of a TagLM.
 
-    Source of the defaults: AllenNLP's recipe for named entities, `ner_elmo.jsonnet`
-    (GloVe with 50 dimensions, 128 filters of width 3, two layers of 200). The default
-    of `lm_positions` is from Peters et al. 2017: after the first layer.
+    Source of the defaults: AllenNLP's recipe for named entities, `ner_elmo.jsonnet`; of
+    `lm_positions`: Peters et al. 2017.
 
     Args:
         vocabulary_size: words with a vector of their own, special ones included; 0 for
@@ -57,21 +56,18 @@ class TagLMConfig(CheckedFields):
         lm_positions: where vectors of language models are appended: 0 is the input of
             the first layer, i is the output of layer i.
         lm_layers: "top"; "mix" for a learned sum of a language model's layers, one for
-            each position; the number of a layer; or a tuple of numbers, of layers that
-            are concatenated, such as (-4, -3, -2, -1). Layer 0 is words without
-            context.
+            each position; the number of a layer, 0 for words without context; or a
+            tuple of numbers of layers that are concatenated, such as (-4, -3, -2, -1).
         lm_mix: whether the layers of a tuple are summed with learned weights instead.
         lm_mix_l2: factor of the loss that pulls the mixes towards the mean.
         lm_trainable: whether language models are trained, too.
-        lm_dropout: probability on the appended vectors. `dropout` is applied after it,
-            if a layer reads them.
+        lm_dropout: probability on the appended vectors, before `dropout`.
         dropout: probability on the input of every layer.
         max_sequence_length: words in a row, None for no limit.
         initializer_range: standard deviation of the kernels of task heads.
 
     Raises:
-        ValueError: if a size is negative, if a probability is not in [0, 1), or if an
-            option is unknown or impossible.
+        ValueError: if a value is out of its range, unknown or impossible.
     """
 
     vocabulary_size: Count = 0
@@ -118,7 +114,7 @@ class TagLM(Backbone):
     At the positions `lm_positions`, the vectors of language models are appended to h_i.
     Language models that are not trained run in inference mode during training, too.
 
-    Source: Peters et al. 2017, section 2. There the top layer of the language model is
+    Source: Peters et al. 2017, section 2, where the top layer of the language model is
     appended after the first LSTMs. Peters et al. 2018, section 3.2, append a mix of
     layers at the input, at the output, or at both.
 
@@ -127,16 +123,14 @@ class TagLM(Backbone):
         dtype, name: see `zoo.backbone.Backbone`.
         parts: dict of name, such as "lm_0", to a `zoo.backbone.Backbone`: the language
             models. If one reads word pieces, as BERT does, the vector of a word is that
-            of its first piece. If this piece is truncated, the vector is 0.
+            of its first piece, or 0 if this is truncated.
 
     Inputs:
-        dict of these inputs:
-        - word_ids int (B, L) and character_ids int (B, L, C), as the config says;
-        - optional padding_mask (B, L), 1 = word;
-        - the inputs of every language model except the mask, with its name as a prefix:
-          lm_0_character_ids;
-        - for a language model that reads word pieces, lm_0_token_ids (B, P) and
-          lm_0_word_positions (B, L), see `zoo.text.TaggerTokenizer`.
+        dict of word_ids int (B, L) and character_ids int (B, L, C), as the config says;
+        optional padding_mask (B, L), 1 = word; the inputs of every language model
+        except the mask, with its name as a prefix, such as lm_0_character_ids; and, if
+        it reads word pieces, lm_0_token_ids (B, P) and lm_0_word_positions (B, L), see
+        `zoo.text.TaggerTokenizer`.
 
     Returns:
         dict of sequence_output (B, L, D). D is twice `lstm_dim`, plus the width of the

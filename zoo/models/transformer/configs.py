@@ -47,23 +47,21 @@ class TransformerConfig(CheckedFields):
         vocabulary_size: tokens of the source, special ones included.
         target_vocabulary_size: tokens of the target; None if both share one table.
         hidden_dim: width D.
-        num_encoder_layers, num_decoder_layers: blocks. Without blocks of the decoder,
-            the model is an encoder of one sequence.
+        num_encoder_layers, num_decoder_layers: blocks; 0 for an encoder alone.
         num_heads: H, must divide `hidden_dim`.
         intermediate_dim: inner width F of the feed-forward network.
         max_sequence_length: positions, of the source and of the target.
         activation: "relu" or another one, see `zoo.layers.get_activation`.
-        norm_first: whether the norm stands before each sub-layer. The encoder and the
-            decoder then end in one more norm.
-        final_layer_norm: whether they end in one more norm, if that is not the same as
-            `norm_first` (the model garden: always); None if it is.
+        norm_first: whether the norm stands before each sub-layer.
+        final_layer_norm: whether the encoder and the decoder end in one more norm (the
+            model garden: always); None for `norm_first`.
         attention_bias: whether the projections of the attentions have biases.
         positions: "learned", "none", or a kind of `zoo.layers.sinusoids`.
         first_position: the position of the first token, of sinusoids.
         scale_embeddings: whether embeddings are multiplied by sqrt(D).
         zero_padding: whether the embedding of padding is the zero vector.
-        target_space: whether one learned vector, which stands for the kind of target,
-            is added to every embedding of the source (tensor2tensor).
+        target_space: whether a learned vector for the kind of target is added to every
+            embedding of the source (tensor2tensor).
         embeddings_layer_norm: whether a norm follows the sum of token and position.
         tied_output: whether the logits are products with the target's embeddings.
         output_bias: whether the logits have a bias for each token.
@@ -74,9 +72,7 @@ class TransformerConfig(CheckedFields):
         pad_id: id of padding, from which a missing mask of the source is derived.
 
     Raises:
-        ValueError: if a size or the epsilon is not positive, a probability is not in
-            [0, 1), `pad_id` is not a token, the activation or the kind of positions is
-            unknown, or `num_heads` does not divide `hidden_dim`.
+        ValueError: if a value is out of its range or unknown.
     """
 
     vocabulary_size: Size = 37000

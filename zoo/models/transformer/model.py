@@ -32,18 +32,17 @@ class Transformer(Backbone):
         dtype, name: see `zoo.backbone.Backbone`.
 
     Inputs:
-        dict of int32: encoder_token_ids (B, L), encoder_padding_mask (B, L), 1 = token,
-        and decoder_token_ids (B, T), what the decoder reads: the target, moved by one
-        position to the right. The mask is optional, it is where the token is not
-        `pad_id`. Padding of the target stands on its right, so it needs no mask. An
-        encoder alone has token_ids and padding_mask.
+        dict of int32: encoder_token_ids (B, L); optional encoder_padding_mask (B, L), 1
+            = token, by default every one other than `pad_id`; decoder_token_ids (B, T),
+            the target, moved by one position to the right. Its padding stands on its
+            right, so it needs no mask. An encoder alone has token_ids and padding_mask.
 
     Returns:
         dict of encoder_sequence_output (B, L, D) and decoder_sequence_output (B, T, D).
         `with_outputs` also gives encoder_layer_outputs (B, N + 1, L, D),
         decoder_layer_outputs (B, N + 1, T, D), and, as float32,
-        encoder_attention_scores (B, N, H, L, L), decoder_attention_scores
-        (B, N, H, T, T) and cross_attention_scores (B, N, H, T, L). An encoder alone has
+        encoder_attention_scores (B, N, H, L, L), decoder_attention_scores (B, N, H, T,
+        T) and cross_attention_scores (B, N, H, T, L). An encoder alone has
         sequence_output, layer_outputs and attention_scores.
 
     Example:
@@ -207,14 +206,10 @@ class Transformer(Backbone):
     # Decoding ----------------------------------------------------------------------
 
     def make_states(self, rows, length=None, source=None, beams=1):
-        """See `Steps.make_states`. The encoder runs once.
+        """See `Steps.make_states`. The encoder and what projects its output run once.
 
-        The keys and values of its output are computed once for every block of the
-        decoder. The states are position int32 (R,); seen bool (R, C), the entries of
-        the cache that a row attends to, where C = length * beams; and source, with B
-        rows: cache, for each block two pairs of keys and values, of old entries (B, H,
-        0, K) and of later ones (B, H, C, K); used int32 (B,), later entries in use;
-        memory, pairs (B, H, L, K); and mask int32 (B, L).
+        The states are those of `zoo.models.gpt.GPT`; `source` also has memory, pairs of
+        keys and values (B, H, L, K) for each block, and mask int32 (B, L).
         """
         config, layers = self.config, self.named_layers
         ids, mask = source["encoder_token_ids"], source.get("encoder_padding_mask")

@@ -27,23 +27,23 @@ class ULMFiTConfig(CheckedFields):
     1150; fastai uses 1152.
 
     Args:
-        vocabulary_size: int, V.
-        embedding_dim: int, width D of token vectors and of the output.
-        lstm_dim: int, width of all recurrent layers but the last.
-        num_layers: int, recurrent layers.
+        vocabulary_size: V.
+        embedding_dim: width D of token vectors and of the output.
+        lstm_dim: width of all recurrent layers but the last.
+        num_layers: recurrent layers.
         cell: "lstm", or "qrnn" as in MultiFiT.
-        reverse: bool, whether the model reads from the last token to the first.
-        output_bias: bool, whether the logits have a bias.
-        embedding_dropout: float, probability that a token of the vocabulary is dropped.
-        input_dropout: float, of token vectors; the positions of a row share the mask.
-        weight_dropout: float, of the recurrent kernels; of W in a QRNN.
-        hidden_dropout: float, between layers; the positions of a row share the mask.
-        output_dropout: float, before the logits; the positions of a row share the mask.
-        activation_regularization: float, alpha, see `zoo.layers.RegularizedLogits`.
-        temporal_regularization: float, beta.
-        pad_id: int, id of padding, or None for a vocabulary without it.
+        reverse: whether the model reads from the last token to the first.
+        output_bias: whether the logits have a bias.
+        embedding_dropout: probability that a token of the vocabulary is dropped.
+        input_dropout, hidden_dropout, output_dropout: probabilities of zeroing token
+            vectors, what is between layers, and what is before the logits; the
+            positions of a row share the mask.
+        weight_dropout: probability of zeroing recurrent kernels; W in a QRNN.
+        activation_regularization: alpha, see `zoo.layers.RegularizedLogits`.
+        temporal_regularization: beta.
+        pad_id: id of padding, or None for a vocabulary without it.
         max_sequence_length: None. An LSTM reads texts of any length.
-        initializer_range: float, bound of the uniform initial token vectors.
+        initializer_range: bound of the uniform initial token vectors.
 
     Raises:
         ValueError: if a value is out of its range.
@@ -82,8 +82,8 @@ class ULMFiT(Backbone):
     """An AWD-LSTM: token vectors, and LSTM layers that read in one direction.
 
     All dropouts act in training only. Outside training, an LSTM skips the computation
-    at masked steps, which XLA cannot do, see `zoo.layers.LSTM`. The last layer is as
-    wide as the token vectors, whose table the language model shares with its logits.
+    at masked steps, which XLA cannot do. The last layer is as wide as the token
+    vectors, whose table the language model shares with its logits.
 
     Source: Merity et al. 2018 for the model, Howard and Ruder 2018 for its transfer;
     fastai `text/models/awdlstm.py`.
@@ -98,10 +98,9 @@ class ULMFiT(Backbone):
 
     Returns:
         dict of sequence_output (B, L, D). `with_outputs` adds layer_outputs (B, N + 1,
-        L, max(D, width)), padded with zeros on the last axis, and the states
-        hidden_state_i (B, width) and cell_state_i (B, width) of layer i. In a QRNN,
-        hidden_state_i is the last input of layer i. A model with states also takes them
-        as inputs.
+        L, max(D, width)), padded with zeros, and the states hidden_state_i (in a QRNN,
+        the last input) and cell_state_i (B, width) of layer i. A model with states also
+        takes them as inputs.
 
     Example:
         >>> ulmfit = ULMFiT(ULMFiTConfig(11, embedding_dim=4, lstm_dim=5))
