@@ -3,7 +3,8 @@
 import keras
 from keras import ops
 
-from zoo.checks.ranges import Size, check_values
+from zoo.checks.ranges import Size
+from zoo.layers.arguments import keep_checked
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -38,8 +39,7 @@ class SplitRows(keras.layers.Layer):
 
     def __init__(self, count, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, count=count)
-        self.count = count
+        keep_checked(self, Size, count=count)
 
     def call(self, x):
         """Reshapes x."""

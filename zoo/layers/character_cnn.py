@@ -7,6 +7,7 @@ from keras import ops
 
 from zoo.checks.ranges import Count, Number, Pairs, Size, check_values
 from zoo.layers.activations import get_activation
+from zoo.layers.arguments import keep_checked
 from zoo.layers.quantization import CompositeLayer
 
 # At most 2 to this power words are computed at once.
@@ -38,8 +39,7 @@ class Highway(CompositeLayer):
 
     def __init__(self, gate_bias=-2.0, **kwargs):
         super().__init__(**kwargs)
-        check_values(Number, gate_bias=gate_bias)
-        self.gate_bias = gate_bias
+        keep_checked(self, Number, gate_bias=gate_bias)
 
     def build(self, input_shape):
         """Creates the two dense layers."""
@@ -128,17 +128,17 @@ class CharacterCNN(CompositeLayer):
     ):
         super().__init__(**kwargs)
         check_values(Pairs, filters=filters)
-        check_values(
+        keep_checked(
+            self,
             Size,
             embedding_dim=embedding_dim,
             projection_dim=projection_dim,
             num_characters=num_characters,
             max_characters=max_characters,
         )
-        check_values(Count, num_highways=num_highways)
+        keep_checked(self, Count, num_highways=num_highways)
         check_values(Count | None, pad_id=pad_id)
-        check_values(bool, distinct=distinct)
-        self.distinct = distinct
+        keep_checked(self, bool, distinct=distinct)
         self.filters = [tuple(pair) for pair in filters]
         self.widest = max((width for width, _ in self.filters), default=0)
         if not 0 < self.widest <= max_characters:
@@ -147,13 +147,8 @@ class CharacterCNN(CompositeLayer):
                 f"number of filters. Received: filters={filters}, "
                 f"max_characters={max_characters}."
             )
-        self.embedding_dim = embedding_dim
-        self.num_highways = num_highways
-        self.projection_dim = projection_dim
         self.activation = get_activation(activation)
         self.is_relu = activation == "relu"
-        self.num_characters = num_characters
-        self.max_characters = max_characters
         self.pad_id = num_characters if pad_id is None else pad_id
 
     @property
@@ -195,11 +190,10 @@ class CharacterCNN(CompositeLayer):
             layer.build((None, width))
         self.projection = None
         if width != self.projection_dim:
+            normal = keras.initializers.RandomNormal(stddev=1 / math.sqrt(width))
             self.projection = keras.layers.Dense(
                 self.projection_dim,
-                kernel_initializer=keras.initializers.RandomNormal(
-                    stddev=1 / math.sqrt(width)
-                ),
+                kernel_initializer=normal,
                 dtype=self.dtype_policy,
                 name="projection",
             )
@@ -220,7 +214,10 @@ class CharacterCNN(CompositeLayer):
         words = ops.pad(words, ((0, 1), (0, 0)))
         if self.distinct:
             rows = ops.shape(words)[0]
-            words, places = distinct_rows(words)
+            import tensorflow as tf
+
+            # The distinct words (U, C), and the index (W,) of each word.
+            words, places = tf.raw_ops.UniqueV2(x=words, axis=[0])
             if training:
                 vectors = self.encode(words)
             else:
@@ -252,13 +249,6 @@ class CharacterCNN(CompositeLayer):
     def compute_output_shape(self, input_shape):
         """(B, L, P)."""
         return (*input_shape[:2], self.projection_dim)
-
-
-def distinct_rows(rows):
-    """The distinct rows of a matrix (W, C), (U, C), and the index (W,) of each row."""
-    import tensorflow as tf
-
-    return tf.raw_ops.UniqueV2(x=rows, axis=[0])
 
 
 def block_size(rows):

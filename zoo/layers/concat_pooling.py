@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from zoo.checks.ranges import check_values
+from zoo.layers.arguments import keep_checked
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -35,8 +35,7 @@ class ConcatPooling(keras.layers.Layer):
 
     def __init__(self, reverse=False, **kwargs):
         super().__init__(**kwargs)
-        check_values(bool, reverse=reverse)
-        self.reverse = reverse
+        keep_checked(self, bool, reverse=reverse)
 
     def call(self, sequence, padding_mask):
         """Pools over the L positions."""
@@ -46,12 +45,8 @@ class ConcatPooling(keras.layers.Layer):
     def start(self, rows, width):
         """What is known before the first token; see `read`."""
         zeros = ops.zeros((rows, width))
-        return {
-            "last": zeros,
-            "most": zeros - 1e9,
-            "total": zeros,
-            "count": ops.zeros((rows, 1)),
-        }
+        value = {"last": zeros, "most": zeros - 1e9, "total": zeros}
+        return {**value, "count": ops.zeros((rows, 1))}
 
     def read(self, value, sequence, padding_mask):
         """What is known after more tokens; a reverse model reads its end first."""

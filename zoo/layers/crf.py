@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from zoo.checks.ranges import check_values
+from zoo.layers.arguments import keep_checked
 from zoo.layers.recurrent.scan import custom_gradient, scan
 
 # The score of an impossible transition. Sums of such scores are still finite.
@@ -40,8 +40,7 @@ class CRF(keras.layers.Layer):
 
     def __init__(self, boundaries=True, **kwargs):
         super().__init__(**{**kwargs, "dtype": "float32"})
-        check_values(bool, boundaries=boundaries)
-        self.boundaries = boundaries
+        keep_checked(self, bool, boundaries=boundaries)
         self.supports_masking = True
 
     def build(self, input_shape, *args, **kwargs):

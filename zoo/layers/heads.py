@@ -6,7 +6,7 @@ from typing import Literal
 import keras
 from keras import ops
 
-from zoo.checks.ranges import check_values
+from zoo.layers.arguments import keep_checked
 
 POOLINGS = ("cls", "last", "mean", "max")
 
@@ -52,10 +52,8 @@ class Pooling(keras.layers.Layer):
 
     def __init__(self, mode="mean", normalize=False, **kwargs):
         super().__init__(**kwargs)
-        check_values(Literal[POOLINGS], mode=mode)
-        check_values(bool, normalize=normalize)
-        self.mode = mode
-        self.normalize = normalize
+        keep_checked(self, Literal[POOLINGS], mode=mode)
+        keep_checked(self, bool, normalize=normalize)
 
     def call(self, sequence, padding_mask):
         """Pools over the L positions."""

@@ -5,7 +5,8 @@ import math
 import keras
 from keras import ops
 
-from zoo.checks.ranges import Count, Size, check_value, check_values
+from zoo.checks.ranges import Count, Size, check_value
+from zoo.layers.arguments import keep_checked
 
 TARGETS_IN_BLOCK = 4096  # targets whose logits are computed at once
 
@@ -52,11 +53,9 @@ class SampledSoftmax(keras.layers.Layer):
 
     def __init__(self, vocabulary_size, num_samples=None, seed=None, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, vocabulary_size=vocabulary_size)
-        check_values(Size | None, num_samples=num_samples)
+        keep_checked(self, Size, vocabulary_size=vocabulary_size)
+        keep_checked(self, Size | None, num_samples=num_samples)
         seed = check_value("seed", seed, Count | None)
-        self.vocabulary_size = vocabulary_size
-        self.num_samples = num_samples
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def build(self, hidden_shape, *args, **kwargs):

@@ -3,7 +3,8 @@
 import keras
 from keras import ops
 
-from zoo.checks.ranges import NotNegative, Positive, check_values
+from zoo.checks.ranges import NotNegative, Positive
+from zoo.layers.arguments import keep_checked
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -41,12 +42,9 @@ class ScalarMix(keras.layers.Layer):
 
     def __init__(self, layer=None, layer_norm_epsilon=None, l2=0.0, **kwargs):
         super().__init__(**kwargs)
-        check_values(int | None, layer=layer)
-        check_values(Positive | None, layer_norm_epsilon=layer_norm_epsilon)
-        check_values(NotNegative, l2=l2)
-        self.layer = layer
-        self.layer_norm_epsilon = layer_norm_epsilon
-        self.l2 = l2
+        keep_checked(self, int | None, layer=layer)
+        keep_checked(self, Positive | None, layer_norm_epsilon=layer_norm_epsilon)
+        keep_checked(self, NotNegative, l2=l2)
 
     def build(self, input_shape, *args, **kwargs):
         """Creates w (N,), initially zeros, and gamma (1,), initially 1."""

@@ -5,6 +5,7 @@ from keras import ops
 
 from zoo.checks.ranges import NotNegative, Positive, Size, check_values
 from zoo.layers.activations import get_activation
+from zoo.layers.arguments import keep_checked
 from zoo.layers.attention.attention import sizes
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
@@ -90,21 +91,17 @@ class MaskedLMHead(EmbeddingLogits):
     def build(self, sequence_shape, *args, **kwargs):
         """Creates the dense layer and the bias. The table belongs to the embedding."""
         hidden_dim = sequence_shape[-1]
+        normal = keras.initializers.TruncatedNormal(stddev=self.options["stddev"])
         self.transform = keras.layers.Dense(
             hidden_dim,
-            kernel_initializer=keras.initializers.TruncatedNormal(
-                stddev=self.options["stddev"]
-            ),
+            kernel_initializer=normal,
             dtype=self.dtype_policy,
             name="transform",
         )
         self.transform.build((None, hidden_dim))
         self.layer_norm.build((None, hidden_dim))
-        self.output_bias = self.add_weight(
-            name="output_bias",
-            shape=(self.token_embedding.input_dim,),
-            initializer="zeros",
-        )
+        shape = (self.token_embedding.input_dim,)
+        self.output_bias = self.add_weight(shape, "zeros", name="output_bias")
         self.built = True
 
     def call(self, sequence, mask_positions=None):
@@ -161,23 +158,19 @@ class TokenLogits(EmbeddingLogits):
 
     def __init__(self, num_tokens, token_embedding=None, use_bias=False, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, num_tokens=num_tokens)
-        check_values(bool, use_bias=use_bias)
-        self.num_tokens = num_tokens
+        keep_checked(self, Size, num_tokens=num_tokens)
+        keep_checked(self, bool, use_bias=use_bias)
         self.token_embedding = token_embedding
-        self.use_bias = use_bias
 
     def build(self, input_shape):
         """Creates the bias, and the kernel if there is no table."""
         self.output_bias = self.kernel = None
         if self.token_embedding is None:
-            self.kernel = self.add_weight(
-                name="kernel", shape=(input_shape[-1], self.num_tokens)
-            )
+            shape = input_shape[-1], self.num_tokens
+            self.kernel = self.add_weight(shape, name="kernel")
         if self.use_bias:
-            self.output_bias = self.add_weight(
-                name="output_bias", shape=(self.num_tokens,), initializer="zeros"
-            )
+            shape = (self.num_tokens,)
+            self.output_bias = self.add_weight(shape, "zeros", name="output_bias")
         self.built = True
 
     def matrix(self):

@@ -5,7 +5,8 @@ import math
 import keras
 from keras import ops
 
-from zoo.checks.ranges import Count, NotNegative, Size, check_values
+from zoo.checks.ranges import Count, NotNegative, Size
+from zoo.layers.arguments import keep_checked
 from zoo.layers.quantization import MatrixLayer, int8_values
 
 # Bits of a random number. Numbers of this many bits and a half fit float32 exactly.
@@ -67,25 +68,21 @@ class WordEmbedding(MatrixLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_values(
+        keep_checked(
+            self,
             Size,
             vocabulary_size=vocabulary_size,
             embedding_dim=embedding_dim,
             num_zero=num_zero,
         )
-        check_values(Count, num_frozen=num_frozen)
-        check_values(NotNegative | None, stddev=stddev, random_stddev=random_stddev)
+        keep_checked(self, Count, num_frozen=num_frozen)
+        spreads = {"stddev": stddev, "random_stddev": random_stddev}
+        keep_checked(self, NotNegative | None, **spreads)
         if num_frozen > vocabulary_size:
             raise ValueError(
                 "`num_frozen` must be in [0, vocabulary_size]. Received: num_frozen="
                 f"{num_frozen}, vocabulary_size={vocabulary_size}."
             )
-        self.vocabulary_size = vocabulary_size
-        self.embedding_dim = embedding_dim
-        self.num_frozen = num_frozen
-        self.stddev = stddev
-        self.random_stddev = random_stddev
-        self.num_zero = num_zero
 
     def build(self, input_shape):
         """Creates the trainable and the frozen weight; None for one without rows."""

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import NotNegative, Probability, Size, check_values
+from zoo.layers.arguments import keep_checked
 from zoo.layers.quantization import CompositeLayer
 
 
@@ -49,14 +50,10 @@ class MultiHeadAttention(CompositeLayer):
 
     def __init__(self, num_heads, dropout=0.0, stddev=0.02, use_bias=True, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, num_heads=num_heads)
+        keep_checked(self, Size, num_heads=num_heads)
         check_values(Probability, dropout=dropout)
-        check_values(NotNegative | None, stddev=stddev)
-        check_values(bool, use_bias=use_bias)
-        self.num_heads = num_heads
-        self.rate = dropout
-        self.stddev = stddev
-        self.use_bias = use_bias
+        keep_checked(self, NotNegative | None, stddev=stddev)
+        keep_checked(self, bool, use_bias=use_bias)
         self.dropout = keras.layers.Dropout(
             dropout, dtype=self.dtype_policy, name="dropout"
         )

@@ -1,9 +1,12 @@
 """A recurrent decoder with attention to a source and input feeding."""
 
+import functools
+
 import keras
 from keras import ops
 
-from zoo.checks.ranges import NotNegative, Probability, Size, check_values
+from zoo.checks.ranges import NotNegative, Probability, Size
+from zoo.layers.arguments import keep_checked
 from zoo.layers.attention.attentional_steps import run_plain, run_trained
 from zoo.layers.quantization import MatrixLayer
 
@@ -65,34 +68,22 @@ class AttentionalDecoder(MatrixLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_values(
+        keep_checked(
+            self,
             Size,
             vocabulary_size=vocabulary_size,
             embedding_dim=embedding_dim,
             units=units,
             num_layers=num_layers,
         )
-        check_values(Probability, dropout=dropout)
-        check_values(NotNegative, initializer_range=initializer_range)
-        self.vocabulary_size = vocabulary_size
-        self.embedding_dim = embedding_dim
-        self.units = units
-        self.num_layers = num_layers
-        self.dropout = dropout
-        self.initializer_range = initializer_range
+        keep_checked(self, Probability, dropout=dropout)
+        keep_checked(self, NotNegative, initializer_range=initializer_range)
         self.seed_generator = keras.random.SeedGenerator() if dropout else None
         kernels = [f"recurrent_kernel_{i}" for i in range(num_layers)]
         kernels += ["kernel", "attention_kernel", "output_kernel"]
         self.matrices = {"embeddings": -1, **dict.fromkeys(kernels, 0)}
 
-    def build(
-        self,
-        token_ids_shape,
-        memory_shape,
-        memory_mask_shape=None,
-        hidden_shape=None,
-        cell_shape=None,
-    ):
+    def build(self, token_ids_shape, memory_shape, *args, **kwargs):
         """Creates the weights. `memory_shape` is (B, L, M)."""
         width, gates, memory = self.units, 4 * self.units, memory_shape[-1]
         bound = self.initializer_range
@@ -145,24 +136,17 @@ class AttentionalDecoder(MatrixLayer):
         `read_source`, with a row for every `beams` rows. Returns (R, T, W) and the
         states after the tokens.
         """
-        rate = self.dropout if training else 0.0
-        x = ops.take(self.matrix("embeddings"), ops.transpose(token_ids), axis=0)
-        if rate:
-            x = keras.random.dropout(x, rate, seed=self.seed_generator)
-        x = ops.matmul(x, self.matrix("kernel"))
-        masks = []
-        if rate:
-            ones = ops.ones_like(x[:, :, : self.units])
-            masks = [
-                keras.random.dropout(ones, rate, seed=self.seed_generator)
-                for _ in range(self.num_layers)
-            ]
-        layers = range(self.num_layers)
-        first = (
-            states["attended"],
-            *(states["hidden"][:, i] for i in layers),
-            *(states["cell"][:, i] for i in layers),
+        layers, masks = range(self.num_layers), []
+        drop = functools.partial(
+            keras.random.dropout, rate=self.dropout, seed=self.seed_generator
         )
+        dropped = training and self.dropout
+        x = ops.take(self.matrix("embeddings"), ops.transpose(token_ids), axis=0)
+        x = ops.matmul(drop(x) if dropped else x, self.matrix("kernel"))
+        if dropped:
+            masks = [drop(ops.ones_like(x[:, :, : self.units])) for _ in layers]
+        deep = [states[key][:, i] for key in ("hidden", "cell") for i in layers]
+        first = states["attended"], *deep
         weights = (
             *(self.matrix(f"recurrent_kernel_{i}") for i in layers),
             *(ops.cast(bias, self.compute_dtype) for bias in self.biases),

@@ -8,6 +8,7 @@ import numpy as np
 from keras import ops
 
 from zoo.checks.ranges import Count, NotNegative, Size, check_values
+from zoo.layers.arguments import keep_checked
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -39,10 +40,8 @@ class PositionEmbedding(keras.layers.Layer):
 
     def __init__(self, max_sequence_length, stddev=0.02, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, max_sequence_length=max_sequence_length)
-        check_values(NotNegative, stddev=stddev)
-        self.max_sequence_length = max_sequence_length
-        self.stddev = stddev
+        keep_checked(self, Size, max_sequence_length=max_sequence_length)
+        keep_checked(self, NotNegative, stddev=stddev)
 
     def build(self, input_shape, *args):
         """Creates the table (max_sequence_length, D)."""
@@ -158,12 +157,9 @@ class SinusoidalPositions(keras.layers.Layer):
 
     def __init__(self, max_sequence_length, kind="paper", first=0, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, max_sequence_length=max_sequence_length)
-        check_values(Literal[(*SINUSOIDS,)], kind=kind)
-        check_values(Count, first=first)
-        self.max_sequence_length = max_sequence_length
-        self.kind = kind
-        self.first = first
+        keep_checked(self, Size, max_sequence_length=max_sequence_length)
+        keep_checked(self, Literal[(*SINUSOIDS,)], kind=kind)
+        keep_checked(self, Count, first=first)
 
     def build(self, input_shape, *args):
         """Keeps D; the table needs memory, so the first call computes it."""

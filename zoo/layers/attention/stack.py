@@ -23,6 +23,19 @@ def make_blocks(kind, config, names, **options):
     ]
 
 
+def block_groups(names):
+    """The groups of `Backbone.groups`: the embeddings, and each block."""
+    embeddings, *groups = [[]]
+    for name in names:
+        if "block_" in name:
+            groups.append([name])
+        elif groups and "embedding" not in name:
+            groups[-1].append(name)  # the norm after the last block
+        else:
+            embeddings.append(name)
+    return tuple(map(tuple, (embeddings, *groups)))
+
+
 def find_blocks(layers, prefix="block_"):
     """The layers whose names begin with a prefix, a list in their order."""
     return [layer for name, layer in layers.items() if name.startswith(prefix)]

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import NotNegative, Probability, Size, check_values
+from zoo.layers.arguments import keep_checked
 from zoo.layers.token_scores import TokenLogits
 
 
@@ -37,10 +38,8 @@ class EmbeddingDropout(keras.layers.Layer):
 
     def __init__(self, vocabulary_size, rate, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, vocabulary_size=vocabulary_size)
-        check_values(Probability, rate=rate)
-        self.vocabulary_size = vocabulary_size
-        self.rate = rate
+        keep_checked(self, Size, vocabulary_size=vocabulary_size)
+        keep_checked(self, Probability, rate=rate)
         self.seed_generator = keras.random.SeedGenerator()
         self.supports_masking = True
 
@@ -88,13 +87,10 @@ class RegularizedLogits(TokenLogits):
     def __init__(self, *args, dropout=0.1, activation=2.0, temporal=1.0, **kwargs):
         super().__init__(*args, **kwargs)
         check_values(Probability, dropout=dropout)
-        check_values(NotNegative, activation=activation, temporal=temporal)
+        terms = {"activation": activation, "temporal": temporal}
+        check_values(NotNegative, **terms)
         self.supports_masking = True
-        self.terms = {
-            "dropout": dropout,
-            "activation": activation,
-            "temporal": temporal,
-        }
+        self.terms = {"dropout": dropout, **terms}
         self.output_dropout = keras.layers.SpatialDropout1D(
             dropout, dtype=self.dtype_policy, name="dropout"
         )

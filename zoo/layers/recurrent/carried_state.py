@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import Size, check_values
+from zoo.layers.arguments import keep_checked
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -36,9 +37,8 @@ class CarriedState(keras.layers.Layer):
 
     def __init__(self, rows, shapes, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, rows=rows)
+        keep_checked(self, Size, rows=rows)
         check_values(list[list[Size]], shapes=shapes)
-        self.rows = rows
         self.shapes = [tuple(shape) for shape in shapes]
 
     def build(self, fresh_shape):

@@ -6,7 +6,8 @@ import math
 import keras
 from keras import ops
 
-from zoo.checks.ranges import Number, Positive, Probability, Size, check_values
+from zoo.checks.ranges import Number, Positive, Probability, Size
+from zoo.layers.arguments import keep_checked
 from zoo.layers.quantization import MatrixLayer
 from zoo.layers.recurrent.lstm_steps import run_packed, run_plain, run_trained
 
@@ -78,31 +79,20 @@ class LSTM(MatrixLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_values(Size, units=units)
-        check_values(Size | None, projection_dim=projection_dim)
-        check_values(
-            Positive | None, cell_clip=cell_clip, projection_clip=projection_clip
-        )
-        check_values(Number, forget_bias=forget_bias)
-        check_values(bool, reverse=reverse, packed=packed)
-        check_values(Probability, weight_dropout=weight_dropout)
-        self.packed = packed
+        clips = {"cell_clip": cell_clip, "projection_clip": projection_clip}
+        keep_checked(self, Size, units=units)
+        keep_checked(self, Size | None, projection_dim=projection_dim)
+        keep_checked(self, Positive | None, **clips)
+        keep_checked(self, Number, forget_bias=forget_bias)
+        keep_checked(self, bool, reverse=reverse, packed=packed)
+        keep_checked(self, Probability, weight_dropout=weight_dropout)
         if projection_clip and not projection_dim:
             raise ValueError(
                 "`projection_clip` needs `projection_dim`. Received: projection_clip="
                 f"{projection_clip}, projection_dim={projection_dim}. Use `cell_clip` "
                 "to bound the cell."
             )
-        self.weight_dropout = weight_dropout
-        self.seed_generator = None
-        if weight_dropout:
-            self.seed_generator = keras.random.SeedGenerator()
-        self.units = units
-        self.projection_dim = projection_dim
-        self.cell_clip = cell_clip
-        self.projection_clip = projection_clip
-        self.forget_bias = forget_bias
-        self.reverse = reverse
+        self.seed_generator = keras.random.SeedGenerator() if weight_dropout else None
         self.supports_masking = True
 
     @property
@@ -124,23 +114,15 @@ class LSTM(MatrixLayer):
         gates = 4 * self.units
         # The limit is that of one Glorot matrix of W and U, as in TensorFlow 1.
         limit = math.sqrt(6 / (input_shape[-1] + self.output_dim + gates))
-        uniform = keras.initializers.RandomUniform
-        self.add_matrix(
-            "kernel", (input_shape[-1], gates), initializer=uniform(-limit, limit)
-        )
-        self.add_matrix(
-            "recurrent_kernel",
-            (self.output_dim, gates),
-            initializer=uniform(-limit, limit),
-        )
+        rows = {"kernel": input_shape[-1], "recurrent_kernel": self.output_dim}
+        for name, count in rows.items():
+            uniform = keras.initializers.RandomUniform(-limit, limit)
+            self.add_matrix(name, (count, gates), initializer=uniform)
         self.bias = self.add_weight(name="bias", shape=(gates,), initializer="zeros")
         self.projection_kernel = None
         if self.projection_dim:
-            self.add_matrix(
-                "projection_kernel",
-                (self.units, self.projection_dim),
-                initializer="glorot_uniform",
-            )
+            shape = self.units, self.projection_dim
+            self.add_matrix("projection_kernel", shape, initializer="glorot_uniform")
         self.built = True
 
     def call(self, x, mask=None, initial_state=None, training=None):
@@ -161,29 +143,25 @@ class LSTM(MatrixLayer):
         options["reverse"] = self.reverse
         packed = self.packed and mask is not None and not training
         if packed:
-            run = functools.partial(run_packed, multiply=multiply, mask=mask, **options)
+            run = functools.partial(run_packed, multiply=multiply)
             x = x[mask]
         else:
+            run = run_trained if training else run_plain
             x = multiply(ops.reshape(x, (-1, x.shape[-1])))
             x = ops.reshape(x, (length, batch, 4 * self.units))
             mask = mask if mask is None else mask[:, :, None]
-            run = functools.partial(
-                run_trained if training else run_plain, mask=mask, **options
-            )
         m, c = initial_state or (
             ops.zeros((batch, self.output_dim)),
             ops.zeros((batch, self.units)),
         )
-        weights = [self.matrix("recurrent_kernel")]
-        if training and self.weight_dropout:
-            weights = [
-                keras.random.dropout(
-                    weights[0], self.weight_dropout, seed=self.seed_generator
-                )
-            ]
+        kernel, rate = self.matrix("recurrent_kernel"), self.weight_dropout
+        if training and rate:
+            kernel = keras.random.dropout(kernel, rate, seed=self.seed_generator)
+        weights = [kernel]
         if self.projection_dim:
             weights.append(self.matrix("projection_kernel"))
-        sequence, m, c = run(x, cast(m), ops.cast(c, wide), *weights)
+        m, c = cast(m), ops.cast(c, wide)
+        sequence, m, c = run(x, m, c, *weights, mask=mask, **options)
         if mask is not None and not packed:
             sequence = sequence * cast(mask)
         return ops.transpose(sequence, (1, 0, 2)), m, c

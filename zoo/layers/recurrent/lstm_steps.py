@@ -33,7 +33,7 @@ def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
 
     def step(state, inputs):
         after = cell(inputs[0], *state, kernel, projection, clips)[:2]
-        return _kept(inputs[1:], after, state)
+        return kept(inputs[1:], after, state)
 
     xs = (x,) if mask is None else (x, mask)
     (m, c), (sequence, _) = scan(step, (m, c), xs, reverse)
@@ -54,7 +54,7 @@ def run_packed(x, m, c, kernel, projection=None, *, multiply, mask, clips, rever
     return sequence, m, c
 
 
-def _kept(mask, after, before):
+def kept(mask, after, before):
     """The state after a step: `after` at tokens, `before` at masked steps."""
     if not mask:
         return after
@@ -76,7 +76,7 @@ def run_trained(x, m, c, *weights, mask, clips, reverse):
 
         def step(state, inputs):
             m, c, gates = cell(inputs[0], *state[:2], kernel, project, clips)
-            after = _kept(inputs[1:], (m, c), state[:2])
+            after = kept(inputs[1:], (m, c), state[:2])
             return *after, ops.concatenate(gates, axis=-1)
 
         start = (m, c, ops.zeros_like(ops.tile(c, (1, 4))))
@@ -84,8 +84,8 @@ def run_trained(x, m, c, *weights, mask, clips, reverse):
 
         def gradient(*upstream):
             upstream = upstream[0] if len(upstream) == 1 else upstream
-            states = (_before(ms, m, reverse), ms, _before(cs, c, reverse), cs)
-            states = (*states, ops.split(gates, 4, axis=-1))
+            before = states_before(ms, m, reverse), states_before(cs, c, reverse)
+            states = (before[0], ms, before[1], cs, ops.split(gates, 4, axis=-1))
             mask = keep[0] if keep else None
             gradients = back(upstream, states, kernel, project, mask, clips, reverse)
             return *gradients, *(ops.zeros_like(m) for m in tensors[count:])
@@ -95,18 +95,14 @@ def run_trained(x, m, c, *weights, mask, clips, reverse):
     return run(x, m, c, *weights, *masks)
 
 
-def _before(states, first, reverse):
+def states_before(states, first, reverse):
     """The state before each step, from the states after each step."""
     shifted = (states[1:], first[None]) if reverse else (first[None], states[:-1])
     return ops.concatenate(shifted, axis=0)
 
 
 def back(upstream, states, kernel, projection, mask, clips, reverse):
-    """Gradients of x, m, c, kernel and, if there is one, projection of `run_trained`.
-
-    states: m before and after each step, c before and after each step, all (L, B, ...),
-    and a tuple of the four gates.
-    """
+    """Gradients of x, m, c, kernel and, with one, projection, of `run_trained`."""
     m_before, ms, c_before, cs, (i, f, g, o) = states
     narrow, wide = ms.dtype, cs.dtype
     keep = 1.0 if mask is None else ops.cast(mask, wide)

@@ -5,7 +5,9 @@ from typing import Literal
 import keras
 from keras import ops
 
-from zoo.checks.ranges import Probability, Size, check_values
+from zoo.checks.ranges import Probability, Size
+from zoo.layers.arguments import keep_checked
+from zoo.layers.recurrent.lstm_steps import kept, states_before
 from zoo.layers.recurrent.scan import scan
 
 
@@ -48,14 +50,10 @@ class QRNN(keras.layers.Layer):
 
     def __init__(self, units, window=1, reverse=False, weight_dropout=0.0, **kwargs):
         super().__init__(**kwargs)
-        check_values(Size, units=units)
-        check_values(Literal[1, 2], window=window)
-        check_values(bool, reverse=reverse)
-        check_values(Probability, weight_dropout=weight_dropout)
-        self.units = units
-        self.window = window
-        self.reverse = reverse
-        self.weight_dropout = weight_dropout
+        keep_checked(self, Size, units=units)
+        keep_checked(self, Literal[1, 2], window=window)
+        keep_checked(self, bool, reverse=reverse)
+        keep_checked(self, Probability, weight_dropout=weight_dropout)
         self.seed_generator = keras.random.SeedGenerator() if weight_dropout else None
         self.supports_masking = True
 
@@ -82,15 +80,11 @@ class QRNN(keras.layers.Layer):
         previous = ops.cast(previous, self.compute_dtype)
         (last,), (inputs,) = scan(_latest, (previous,), (x, *masks), self.reverse)
         if self.window == 2:
-            edge = (inputs[1:], previous[None])
-            if not self.reverse:
-                edge = (previous[None], inputs[:-1])
-            x = ops.concatenate([x, ops.concatenate(edge, axis=0)], axis=-1)
-        kernel = ops.cast(self.kernel, self.compute_dtype)
-        if training and self.weight_dropout:
-            kernel = keras.random.dropout(
-                kernel, self.weight_dropout, seed=self.seed_generator
-            )
+            before = states_before(inputs, previous, self.reverse)
+            x = ops.concatenate([x, before], axis=-1)
+        kernel, rate = ops.cast(self.kernel, self.compute_dtype), self.weight_dropout
+        if training and rate:
+            kernel = keras.random.dropout(kernel, rate, seed=self.seed_generator)
         gates = ops.cast(ops.matmul(x, kernel) + self.bias, wide)
         z, f, o = ops.split(gates, 3, axis=-1)
         z, f, o = ops.tanh(z), ops.sigmoid(f), ops.sigmoid(o)
@@ -112,12 +106,10 @@ class QRNN(keras.layers.Layer):
 
 def _latest(state, inputs):
     """The input of the latest token."""
-    x, *mask = inputs
-    return (ops.where(mask[0], x, state[0]) if mask else x,)
+    return kept(inputs[1:], inputs[:1], state)
 
 
 def _mix(state, inputs):
     """C after a step."""
     z, f, *mask = inputs
-    after = f * z + (1 - f) * state[0]
-    return (ops.where(mask[0], after, state[0]) if mask else after,)
+    return kept(mask, (f * z + (1 - f) * state[0],), state)

@@ -15,14 +15,11 @@ from zoo.layers import (
     TransformerEncoderBlock,
     get_activation,
 )
-from zoo.layers.attention.stack import find_blocks, make_blocks, run_blocks
-
-EMBEDDINGS = (
-    "token_embedding",
-    "segment_embedding",
-    "position_embedding",
-    "embeddings_layer_norm",
-    "embeddings_dropout",
+from zoo.layers.attention.stack import (
+    block_groups,
+    find_blocks,
+    make_blocks,
+    run_blocks,
 )
 
 
@@ -143,8 +140,7 @@ class BERT(Backbone):
 
     def groups(self):
         """Returns the embeddings as one group, and each block as a group."""
-        blocks = range(self.config.num_layers)
-        return EMBEDDINGS, *((f"block_{i}",) for i in blocks)
+        return block_groups(name for name in self.named_layers if name != "pooler")
 
     @staticmethod
     def make_layers(config, dtype):
@@ -152,46 +148,27 @@ class BERT(Backbone):
         stddev = config.initializer_range
         normal = keras.initializers.TruncatedNormal(stddev=stddev)
 
+        named, width = {"dtype": dtype}, config.hidden_dim
+
         def embedding(rows, name):
             return keras.layers.Embedding(
-                rows, config.hidden_dim, normal.clone(), dtype=dtype, name=name
+                rows, width, normal.clone(), **named, name=name
             )
 
+        places, epsilon = config.max_sequence_length, config.layer_norm_epsilon
         layers = [
             embedding(config.vocabulary_size, "token_embedding"),
             embedding(config.num_segments, "segment_embedding"),
-            PositionEmbedding(
-                config.max_sequence_length,
-                stddev,
-                dtype=dtype,
-                name="position_embedding",
-            ),
-            LayerNorm(
-                epsilon=config.layer_norm_epsilon,
-                dtype=dtype,
-                name="embeddings_layer_norm",
-            ),
-            keras.layers.Dropout(
-                config.dropout, dtype=dtype, name="embeddings_dropout"
-            ),
+            PositionEmbedding(places, stddev, **named, name="position_embedding"),
+            LayerNorm(epsilon=epsilon, **named, name="embeddings_layer_norm"),
+            keras.layers.Dropout(config.dropout, **named, name="embeddings_dropout"),
         ]
-        layers += make_blocks(
-            TransformerEncoderBlock,
-            config,
-            [f"block_{i}" for i in range(config.num_layers)],
-            stddev=stddev,
-            causal=config.causal,
-            dtype=dtype,
-        )
+        names = [f"block_{i}" for i in range(config.num_layers)]
+        options = {"stddev": stddev, "causal": config.causal, **named}
+        layers += make_blocks(TransformerEncoderBlock, config, names, **options)
         if config.pooler:
-            pooler = keras.layers.Dense(
-                config.hidden_dim,
-                "tanh",
-                kernel_initializer=normal.clone(),
-                dtype=dtype,
-                name="pooler",
-            )
-            layers.append(pooler)
+            options = {"kernel_initializer": normal.clone(), **named, "name": "pooler"}
+            layers.append(keras.layers.Dense(width, "tanh", **options))
         return {layer.name: layer for layer in layers}
 
     @classmethod

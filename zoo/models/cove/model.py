@@ -142,16 +142,10 @@ class CoVe(Backbone):
             keras.layers.Dropout(config.dropout, dtype=dtype, name="dropout"),
         ]
         for i in range(config.num_layers):
-            for direction in DIRECTIONS:
-                lstm = LSTM(
-                    config.lstm_dim,
-                    forget_bias=0.0,
-                    reverse=direction == "backward",
-                    packed=True,
-                    dtype=dtype,
-                    name=f"{direction}_{i}",
-                )
-                layers.append(lstm)
+            for side in DIRECTIONS:
+                named = {"dtype": dtype, "name": f"{side}_{i}"}
+                options = {"reverse": side == "backward", "packed": True, **named}
+                layers.append(LSTM(config.lstm_dim, forget_bias=0.0, **options))
         return {layer.name: layer for layer in layers}
 
     @classmethod
@@ -173,13 +167,14 @@ class CoVe(Backbone):
         if config.output_words:
             vectors = [words, *vectors]
         last_hidden, last_cell = (
-            ops.stack(each, axis=1) for each in zip(*states, strict=True)
+            ops.stack(s, axis=1) for s in zip(*states, strict=True)
+        )
+        # The copy has no Keras mask, which heads would warn about.
+        joined = (
+            ops.concatenate(vectors, axis=-1) if vectors[1:] else ops.copy(vectors[0])
         )
         return {
-            # The copy has no Keras mask, which heads would warn about.
-            "sequence_output": ops.concatenate(vectors, axis=-1)
-            if len(vectors) > 1
-            else ops.copy(vectors[0]),
+            "sequence_output": joined,
             "layer_outputs": stack_outputs([words, *outputs]),
             "memory": outputs[-1],
             "last_hidden": last_hidden,

@@ -17,13 +17,12 @@ from zoo.layers import (
     empty_cache,
     get_activation,
 )
-from zoo.layers.attention.stack import find_blocks, make_blocks, run_blocks, step_blocks
-
-EMBEDDINGS = (
-    "causal_mask",
-    "token_embedding",
-    "position_embedding",
-    "embeddings_dropout",
+from zoo.layers.attention.stack import (
+    block_groups,
+    find_blocks,
+    make_blocks,
+    run_blocks,
+    step_blocks,
 )
 
 
@@ -125,39 +124,24 @@ class GPT(Backbone):
 
     def groups(self):
         """Returns the embeddings as one group, and each block as a group."""
-        groups = [[name] for name in self.named_layers if name.startswith("block_")]
-        if self.config.norm_first:
-            groups[-1].append("layer_norm")
-        return EMBEDDINGS, *map(tuple, groups)
+        return block_groups(self.named_layers)
 
     @staticmethod
     def make_layers(config, dtype):
         """Makes the layers by name; they are not built yet."""
         stddev, named = config.initializer_range, {"dtype": dtype}
+        normal = keras.initializers.TruncatedNormal(stddev=stddev)
+        shape = config.vocabulary_size, config.hidden_dim
+        places, rate = config.max_sequence_length, config.embedding_dropout
         layers = [
             CausalMask(name="causal_mask"),
-            keras.layers.Embedding(
-                config.vocabulary_size,
-                config.hidden_dim,
-                keras.initializers.TruncatedNormal(stddev=stddev),
-                **named,
-                name="token_embedding",
-            ),
-            PositionEmbedding(
-                config.max_sequence_length, stddev, **named, name="position_embedding"
-            ),
-            keras.layers.Dropout(
-                config.embedding_dropout, **named, name="embeddings_dropout"
-            ),
+            keras.layers.Embedding(*shape, normal, **named, name="token_embedding"),
+            PositionEmbedding(places, stddev, **named, name="position_embedding"),
+            keras.layers.Dropout(rate, **named, name="embeddings_dropout"),
         ]
-        layers += make_blocks(
-            TransformerBlock,
-            config,
-            [f"block_{i}" for i in range(config.num_layers)],
-            stddev=stddev,
-            norm_first=config.norm_first,
-            **named,
-        )
+        names = [f"block_{i}" for i in range(config.num_layers)]
+        options = {"stddev": stddev, "norm_first": config.norm_first, **named}
+        layers += make_blocks(TransformerBlock, config, names, **options)
         if config.norm_first:
             epsilon = config.layer_norm_epsilon
             layers.append(LayerNorm(epsilon=epsilon, **named, name="layer_norm"))

@@ -191,56 +191,43 @@ class TagLM(Backbone):
 
     def make_layers(self, config, dtype):
         """Makes the layers by name; they are not built yet."""
-        layers = []
+        layers, named = [], {"dtype": dtype}
         if config.vocabulary_size:
-            layers.append(
-                WordEmbedding(
-                    config.vocabulary_size,
-                    config.embedding_dim,
-                    config.num_frozen,
-                    random_stddev=config.random_stddev,
-                    dtype=dtype,
-                    name="word_embedding",
-                )
+            words = WordEmbedding(
+                config.vocabulary_size,
+                config.embedding_dim,
+                config.num_frozen,
+                random_stddev=config.random_stddev,
+                **named,
+                name="word_embedding",
             )
+            layers.append(words)
         if config.filters:
-            layers.append(
-                CharacterCNN(
-                    config.filters,
-                    config.character_dim,
-                    num_highways=0,
-                    projection_dim=sum(number for _, number in config.filters),
-                    num_characters=config.character_vocabulary_size - 1,
-                    max_characters=config.max_characters,
-                    dtype=dtype,
-                    name="character_encoder",
-                )
+            characters = CharacterCNN(
+                config.filters,
+                config.character_dim,
+                num_highways=0,
+                projection_dim=sum(number for _, number in config.filters),
+                num_characters=config.character_vocabulary_size - 1,
+                max_characters=config.max_characters,
+                **named,
+                name="character_encoder",
             )
+            layers.append(characters)
         for i in range(1, config.num_layers + 1):
-            for direction in DIRECTIONS:
-                layers.append(
-                    LSTM(
-                        config.lstm_dim,
-                        reverse=direction == "backward",
-                        packed=True,
-                        dtype=dtype,
-                        name=f"tagger_{direction}_{i}",
-                    )
-                )
+            for side in DIRECTIONS:
+                options = {"reverse": side == "backward", "packed": True, **named}
+                name = f"tagger_{side}_{i}"
+                layers.append(LSTM(config.lstm_dim, **options, name=name))
         for name in ("dropout", "lm_dropout"):
             rate = getattr(config, name)
-            layers.append(keras.layers.Dropout(rate, dtype=dtype, name=name))
+            layers.append(keras.layers.Dropout(rate, **named, name=name))
         chosen, numbers = isinstance(config.lm_layers, tuple), config.lm_layers
         layer = None if chosen else LM_LAYERS.get(numbers, numbers)
         for part in () if chosen and not config.lm_mix else self.parts:
             for place in config.lm_positions:
-                mix = ScalarMix(
-                    layer,
-                    l2=config.lm_mix_l2,
-                    dtype=dtype,
-                    name=f"{part}_mix_{place}",
-                )
-                layers.append(mix)
+                options = {"l2": config.lm_mix_l2, "name": f"{part}_mix_{place}"}
+                layers.append(ScalarMix(layer, **options, **named))
         return {layer.name: layer for layer in layers}
 
     def connect(self, config, layers, inputs, scores=False):
@@ -249,14 +236,8 @@ class TagLM(Backbone):
         found = self.read_language_models(config, inputs)
         if isinstance(config.lm_layers, tuple):
             found = {k: _chosen(v, config.lm_layers) for k, v in found.items()}
-        x = [
-            layers[name](inputs[key])
-            for name, key in (
-                ("word_embedding", "word_ids"),
-                ("character_encoder", "character_ids"),
-            )
-            if name in layers
-        ]
+        readers = {"word_embedding": "word_ids", "character_encoder": "character_ids"}
+        x = [layers[k](inputs[key]) for k, key in readers.items() if k in layers]
         if not x and not (found and 0 in config.lm_positions):
             raise ValueError(
                 "A tagger must read words, characters or, at its input, a language "
@@ -313,14 +294,11 @@ class TagLM(Backbone):
         A mix at the input of a layer belongs to the group of the layer.
         """
         words = ("word_embedding", "character_encoder", "dropout", "lm_dropout")
-        bottom = [name for name in words if name in self.named_layers]
-        return (
-            (*self.parts, *bottom),
-            *(
-                (*self._mixes(i - 1), *(f"tagger_{d}_{i}" for d in DIRECTIONS))
-                for i in range(1, self.config.num_layers + 1)
-            ),
-        )
+        groups = [(*self.parts, *(name for name in words if name in self.named_layers))]
+        for i in range(1, self.config.num_layers + 1):
+            lstms = (f"tagger_{d}_{i}" for d in DIRECTIONS)
+            groups.append((*self._mixes(i - 1), *lstms))
+        return tuple(groups)
 
     @property
     def own_layers(self):

@@ -12,7 +12,13 @@ from zoo.layers import (
     TransformerBlock,
     empty_cache,
 )
-from zoo.layers.attention.stack import find_blocks, make_blocks, run_blocks, step_blocks
+from zoo.layers.attention.stack import (
+    block_groups,
+    find_blocks,
+    make_blocks,
+    run_blocks,
+    step_blocks,
+)
 from zoo.models.transformer.configs import TransformerConfig
 
 
@@ -86,13 +92,7 @@ class Transformer(Backbone):
 
     def groups(self):
         """Returns the embeddings as one group, and each block as a group."""
-        groups = [[name for name in self.named_layers if "embedding" in name]]
-        for name in self.named_layers:
-            if "_block_" in name:
-                groups.append([name])
-            elif name not in groups[0]:
-                groups[-1].append(name)  # the norm after the last block of a side
-        return tuple(map(tuple, groups))
+        return block_groups(self.named_layers)
 
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
         """A head that predicts tokens of the target, (B, T, D) to (B, T, V)."""

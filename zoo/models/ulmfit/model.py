@@ -165,12 +165,9 @@ class ULMFiT(Backbone):
             ),
         ]
         for i, (_, units) in enumerate(widths(config)):
-            options = {
-                "reverse": config.reverse,
-                "weight_dropout": config.weight_dropout,
-                "dtype": dtype,
-                "name": f"rnn_{i}",
-            }
+            named = {"dtype": dtype, "name": f"rnn_{i}"}
+            options = {"reverse": config.reverse, **named}
+            options["weight_dropout"] = config.weight_dropout
             rate = config.hidden_dropout if i else config.input_dropout
             layers.append(
                 keras.layers.SpatialDropout1D(rate, dtype=dtype, name=f"dropout_{i}")
