@@ -7,17 +7,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.checks.ranges import (
-    CheckedFields,
-    Count,
-    Layers,
-    NotNegative,
-    OptionalLayers,
-    Pairs,
-    Positive,
-    Probability,
-    Size,
-)
+from zoo.checks import ranges
 from zoo.layers import LSTM, CharacterCNN, ScalarMix, get_activation
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
@@ -26,7 +16,7 @@ MIXES = {None: None, "bilm": 1e-12, "allennlp": 1e-13}
 
 
 @dataclasses.dataclass(frozen=True)
-class ELMoConfig(CheckedFields):
+class ELMoConfig(ranges.CheckedFields):
     """Sizes and options of an ELMo. The defaults are those of the original model.
 
     Source: Peters et al. 2018, section 3.4; options.json of the released models.
@@ -59,27 +49,27 @@ class ELMoConfig(CheckedFields):
         ValueError: if a size is not positive, or another value is not allowed.
     """
 
-    vocabulary_size: Size = 262
-    embedding_dim: Size = 16
-    filters: Pairs = FILTERS
-    num_highways: OptionalLayers = 2
+    vocabulary_size: ranges.Size = 262
+    embedding_dim: ranges.Size = 16
+    filters: ranges.Pairs = FILTERS
+    num_highways: ranges.OptionalLayers = 2
     activation: str = "relu"
-    max_characters: Size = 50
-    lstm_dim: Size = 4096
-    projection_dim: Size = 512
-    num_layers: Layers = 2
-    cell_clip: Positive | None = 3.0
-    projection_clip: Positive | None = 3.0
+    max_characters: ranges.Size = 50
+    lstm_dim: ranges.Size = 4096
+    projection_dim: ranges.Size = 512
+    num_layers: ranges.Layers = 2
+    cell_clip: ranges.Positive | None = 3.0
+    projection_clip: ranges.Positive | None = 3.0
     residual: bool = True
-    dropout: Probability = 0.1
+    dropout: ranges.Probability = 0.1
     mix_layer_norm: Literal["bilm", "allennlp"] | None = None
     mix_top_only: bool = False
-    mix_l2: NotNegative = 0.0
-    max_sequence_length: Size | None = None
-    initializer_range: Positive = 0.02
+    mix_l2: ranges.NotNegative = 0.0
+    max_sequence_length: ranges.Size | None = None
+    initializer_range: ranges.Positive = 0.02
     pad_character: int | None = None
-    word_vocabulary_size: Count = 0
-    word_dim: Size = 100
+    word_vocabulary_size: ranges.Count = 0
+    word_dim: ranges.Size = 100
 
     def __post_init__(self):
         """Checks the fields, and which values go together."""

@@ -7,16 +7,7 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.checks.ranges import (
-    CheckedFields,
-    Count,
-    NotNegative,
-    OptionalLayers,
-    Pairs,
-    Positive,
-    Probability,
-    Size,
-)
+from zoo.checks import ranges
 from zoo.layers import (
     LSTM,
     CharacterCNN,
@@ -34,7 +25,7 @@ LM_LAYERS = {"top": -1, "mix": None}
 
 
 @dataclasses.dataclass(frozen=True)
-class TagLMConfig(CheckedFields):
+class TagLMConfig(ranges.CheckedFields):
     """Sizes and options of a TagLM.
 
     Source of the defaults: AllenNLP's recipe for named entities, `ner_elmo.jsonnet`; of
@@ -70,25 +61,25 @@ class TagLMConfig(CheckedFields):
         ValueError: if a value is out of its range, unknown or impossible.
     """
 
-    vocabulary_size: Count = 0
-    embedding_dim: Size = 50
-    num_frozen: Count = 0
-    random_stddev: NotNegative | None = None
-    character_vocabulary_size: Size = 262
-    character_dim: Size = 16
-    filters: Pairs = ((3, 128),)
-    max_characters: Size = 50
-    lstm_dim: Count = 200
-    num_layers: OptionalLayers = 2
+    vocabulary_size: ranges.Count = 0
+    embedding_dim: ranges.Size = 50
+    num_frozen: ranges.Count = 0
+    random_stddev: ranges.NotNegative | None = None
+    character_vocabulary_size: ranges.Size = 262
+    character_dim: ranges.Size = 16
+    filters: ranges.Pairs = ((3, 128),)
+    max_characters: ranges.Size = 50
+    lstm_dim: ranges.Count = 200
+    num_layers: ranges.OptionalLayers = 2
     lm_positions: tuple[int, ...] = (1,)
-    lm_layers: Literal[(*LM_LAYERS,)] | Count | tuple[int, ...] = "top"
+    lm_layers: Literal[(*LM_LAYERS,)] | ranges.Count | tuple[int, ...] = "top"
     lm_mix: bool = False
-    lm_mix_l2: NotNegative = 0.0
+    lm_mix_l2: ranges.NotNegative = 0.0
     lm_trainable: bool = False
-    lm_dropout: Probability = 0.0
-    dropout: Probability = 0.5
-    max_sequence_length: Size | None = None
-    initializer_range: Positive = 0.02
+    lm_dropout: ranges.Probability = 0.0
+    dropout: ranges.Probability = 0.5
+    max_sequence_length: ranges.Size | None = None
+    initializer_range: ranges.Positive = 0.02
 
     def __post_init__(self):
         """Checks the fields, and which values go together."""

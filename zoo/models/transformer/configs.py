@@ -4,15 +4,7 @@ import dataclasses
 from typing import Literal
 
 from zoo.backbone.config import check_heads
-from zoo.checks.ranges import (
-    CheckedFields,
-    Count,
-    Layers,
-    OptionalLayers,
-    Positive,
-    Probability,
-    Size,
-)
+from zoo.checks import ranges
 from zoo.layers import get_activation
 from zoo.layers.attention.position_embedding import SINUSOIDS
 
@@ -36,7 +28,7 @@ CONFIGS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class TransformerConfig(CheckedFields):
+class TransformerConfig(ranges.CheckedFields):
     """Sizes and options of a Transformer. The defaults are those of the paper's base.
 
     Source: Vaswani et al. 2017, section 3 and table 3; `transformer_base_v1` of
@@ -75,30 +67,30 @@ class TransformerConfig(CheckedFields):
         ValueError: if a value is out of its range or unknown.
     """
 
-    vocabulary_size: Size = 37000
-    target_vocabulary_size: Size | None = None
-    hidden_dim: Size = 512
-    num_encoder_layers: Layers = 6
-    num_decoder_layers: OptionalLayers = 6
-    num_heads: Size = 8
-    intermediate_dim: Size = 2048
-    max_sequence_length: Size = 512
+    vocabulary_size: ranges.Size = 37000
+    target_vocabulary_size: ranges.Size | None = None
+    hidden_dim: ranges.Size = 512
+    num_encoder_layers: ranges.Layers = 6
+    num_decoder_layers: ranges.OptionalLayers = 6
+    num_heads: ranges.Size = 8
+    intermediate_dim: ranges.Size = 2048
+    max_sequence_length: ranges.Size = 512
     activation: str = "relu"
     norm_first: bool = False
     final_layer_norm: bool | None = None
     attention_bias: bool = False
     positions: Literal[("learned", "none", *SINUSOIDS)] = "paper"
-    first_position: Count = 0
+    first_position: ranges.Count = 0
     scale_embeddings: bool = True
     zero_padding: bool = False
     target_space: bool = False
     embeddings_layer_norm: bool = False
     tied_output: bool = True
     output_bias: bool = False
-    dropout: Probability = 0.1
-    attention_dropout: Probability = 0.0
-    activation_dropout: Probability = 0.0
-    layer_norm_epsilon: Positive = 1e-6
+    dropout: ranges.Probability = 0.1
+    attention_dropout: ranges.Probability = 0.0
+    activation_dropout: ranges.Probability = 0.0
+    layer_norm_epsilon: ranges.Positive = 1e-6
     pad_id: int = 0
 
     def __post_init__(self):

@@ -7,20 +7,13 @@ import keras
 from keras import ops
 
 from zoo.backbone import Backbone
-from zoo.checks.ranges import (
-    CheckedFields,
-    Layers,
-    NotNegative,
-    Positive,
-    Probability,
-    Size,
-)
+from zoo.checks import ranges
 from zoo.layers import LSTM, QRNN, EmbeddingDropout, RegularizedLogits
 from zoo.layers.recurrent.layer_outputs import stack_outputs
 
 
 @dataclasses.dataclass(frozen=True)
-class ULMFiTConfig(CheckedFields):
+class ULMFiTConfig(ranges.CheckedFields):
     """The sizes and dropouts of an AWD-LSTM.
 
     The defaults are those of fastai's language model. The paper's layers have width
@@ -49,23 +42,23 @@ class ULMFiTConfig(CheckedFields):
         ValueError: if a value is out of its range.
     """
 
-    vocabulary_size: Size = 60000
-    embedding_dim: Size = 400
-    lstm_dim: Size = 1152
-    num_layers: Layers = 3
+    vocabulary_size: ranges.Size = 60000
+    embedding_dim: ranges.Size = 400
+    lstm_dim: ranges.Size = 1152
+    num_layers: ranges.Layers = 3
     cell: Literal["lstm", "qrnn"] = "lstm"
     reverse: bool = False
     output_bias: bool = True
-    embedding_dropout: Probability = 0.02
-    input_dropout: Probability = 0.25
-    weight_dropout: Probability = 0.2
-    hidden_dropout: Probability = 0.15
-    output_dropout: Probability = 0.1
-    activation_regularization: NotNegative = 2.0
-    temporal_regularization: NotNegative = 1.0
+    embedding_dropout: ranges.Probability = 0.02
+    input_dropout: ranges.Probability = 0.25
+    weight_dropout: ranges.Probability = 0.2
+    hidden_dropout: ranges.Probability = 0.15
+    output_dropout: ranges.Probability = 0.1
+    activation_regularization: ranges.NotNegative = 2.0
+    temporal_regularization: ranges.NotNegative = 1.0
     pad_id: int | None = 1
-    max_sequence_length: Size | None = None
-    initializer_range: Positive = 0.1
+    max_sequence_length: ranges.Size | None = None
+    initializer_range: ranges.Positive = 0.1
 
     def __post_init__(self):
         """Checks the fields, and which values go together."""
