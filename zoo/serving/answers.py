@@ -1,7 +1,7 @@
-"""Checks of the answers that a model gives to the doctor's requests.
+"""Checks of the answers to the doctor's requests.
 
-The doctor does not know the correct answers, so the checks compare answers with each
-other. A row must get the same answer each time, alone and in a batch.
+The doctor does not know the correct answers, so it compares answers with each other. A
+row must get the same answer each time, alone and in a batch.
 """
 
 import re
@@ -49,12 +49,9 @@ def check_answers(trials):
     answered = [trial for trial in trials if not trial.answer.error]
     if not answered:
         return findings
+    changing = _repeat_problems(answered)
     return findings + [
-        judge(
-            "repeat",
-            _repeat_problems(answered),
-            "a repeated request gets the same answer",
-        ),
+        judge("repeat", changing, "a repeated request gets the same answer"),
         _batching_finding(trials),
         judge("finite", _finite_problems(answered), "no number is NaN or infinite"),
         judge("strings", _string_problems(answered), "JSON can represent every string"),
@@ -100,11 +97,9 @@ def _repeat_problems(trials):
 
 
 def _batching_finding(trials):
-    """Compares the answers to single rows with the answers to one batch of them.
-
-    The width of an output may depend on the longest row of the batch. In that case
-    the common part is compared, and the finding is a warning.
-    """
+    """Compares the answers to single rows with the answers to one batch of them."""
+    # The width of an output may depend on the longest row of the batch. In that case
+    # the common part is compared, and the finding is a warning.
     failed = {trial.signature for trial in trials if trial.answer.error}
     complete = [trial for trial in trials if trial.signature not in failed]
     rows = _outputs(complete, "row")
@@ -113,7 +108,8 @@ def _batching_finding(trials):
         for key, value in batch.items():
             where = f"output {key!r} of {name!r}"
             singles = [answer[key] for answer in rows[name]]
-            if not _has_rows(value, len(singles)) or not _has_rows(singles[0], 1):
+            heads = value.shape[:1], singles[0].shape[:1]
+            if heads != ((len(singles),), (1,)):
                 problems.append(
                     f"{where} has the shapes {singles[0].shape} and {value.shape} for "
                     f"batches of 1 and {len(singles)}; dimension 0 must be the batch"
@@ -130,10 +126,6 @@ def _batching_finding(trials):
     if warnings:
         fine = f"warning: {'; '.join(warnings)}; also return lengths, or use strings"
     return judge("batching", problems, fine)
-
-
-def _has_rows(value, count):
-    return value.ndim > 0 and len(value) == count
 
 
 def _overlap(first, second):
@@ -153,10 +145,14 @@ def _same(first, second, tolerance):
 def _finite_problems(trials):
     problems = {}
     for trial in trials:
+        inputs = trial.request.inputs.values()
+        request = f"a request of the kind {trial.kind!r}"
+        if all(value.dtype.kind == "O" and not any(value.flat) for value in inputs):
+            request = "the empty string"
         for key, value in trial.answer.outputs.items():
             if value.dtype.kind == "f" and not np.isfinite(value).all():
                 where = f"output {key!r} of {trial.signature!r}"
-                problems.setdefault(where, _describe(trial))
+                problems.setdefault(where, request)
     return [
         f"{where} is NaN or infinite in the answer to {request}; JSON has no such "
         "numbers"
@@ -164,19 +160,9 @@ def _finite_problems(trials):
     ]
 
 
-def _describe(trial):
-    """Describes a request so that a reader can repeat it."""
-    values = list(trial.request.inputs.values())
-    if all(value.dtype.kind == "O" and not any(value.flat) for value in values):
-        return "the empty string"
-    return f"a request of the kind {trial.kind!r}"
-
-
 def _string_problems(trials):
-    """Checks strings: the server encodes them as base64 only if a name ends in _bytes.
-
-    All other strings are written to JSON without a change.
-    """
+    # The server encodes strings as base64 only if the name of the output ends in
+    # _bytes. All other strings are written to JSON without a change.
     found = {}
     for trial in trials:
         for key, value in trial.answer.outputs.items():

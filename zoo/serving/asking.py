@@ -47,11 +47,9 @@ def ask(directory, inputs, signature="serving_default", timeout=300):
             f"The model must answer the request. Received: no answer from {version}: "
             f"{reason}. `zoo.serving.diagnose` may say more."
         )
-    return {name: _as_text(a) for name, a in report.answers[0].outputs.items()}
-
-
-def _as_text(array):
-    if array.dtype != object:
-        return array
-    decoded = [value.decode("utf-8", "replace") for value in array.ravel()]
-    return np.array(decoded, dtype=object).reshape(array.shape)
+    outputs = report.answers[0].outputs
+    for name, array in outputs.items():
+        if array.dtype == object:
+            decoded = [value.decode("utf-8", "replace") for value in array.ravel()]
+            outputs[name] = np.array(decoded, dtype=object).reshape(array.shape)
+    return outputs

@@ -1,25 +1,17 @@
 """A program that runs a SavedModel through TensorFlow's C library.
 
-TensorFlow Serving and this program call the same C++ function, `LoadSavedModel`.
-Keras variables and Python functions, which Python can load by other means, fail here
-as they fail in the server. The program imports only the standard library. It is
-started by its path, in a process of its own:
+TensorFlow Serving and this program call the same C++ function, `LoadSavedModel`. Keras
+variables and Python functions, which Python can load by other means, fail here as they
+fail in the server. The program imports only the standard library, and is started by its
+path: python -I c_loader.py < job.json > events.jsonl
 
-    python -I c_loader.py < job.json > events.jsonl
+The job is an object of `library`, the path of libtensorflow_cc; `extensions`, a list of
+paths of operation libraries; `directory` and `tag` of the SavedModel; and `runs`, a
+list of {"feeds": {tensor: base64 TensorProto}, "fetches": [tensor]}.
 
-The job is a JSON object:
-    library: path of libtensorflow_cc.
-    extensions: list of paths of operation libraries.
-    directory: path of the SavedModel.
-    tag: the tag of the graph to load.
-    runs: list of {"feeds": {tensor: base64 TensorProto}, "fetches": [tensor]}.
-
-The events are JSON objects, one on each line, in this order:
-    operations: base64 OpList of the library without extensions.
-    loaded: true.
-    run: index of a run, with `outputs` or `error`; one event for each run.
-
-An `error` before `loaded` is the last event.
+Each line of the events is an object: first `operations`, a base64 OpList of the library
+without extensions; then `loaded`; then for each run its index, `run`, with `outputs` or
+`error`. An `error` before `loaded` is the last event.
 """
 
 import base64
@@ -81,21 +73,6 @@ class Library:
         if self.c.TF_GetCode(self.status):
             message = self.c.TF_Message(self.status)
             raise LoaderError(message.decode("utf-8", "replace"))
-
-    def disable_xla(self):
-        """Disables XLA compilation, as the server does unless a flag enables it."""
-        # The C API lacks this function: it is tensorflow::DisableXlaCompilation().
-        self.c._ZN10tensorflow21DisableXlaCompilationEv()
-
-    def operations(self):
-        """Returns every registered operation, as a serialized OpList."""
-        buffer = self.c.TF_GetAllOpList().contents
-        return ctypes.string_at(buffer.data, buffer.length)
-
-    def load_extension(self, path):
-        """Registers the operations of an operation library."""
-        self.c.TF_LoadLibrary(path.encode(), self.status)
-        self.check()
 
 
 class Session:
@@ -168,20 +145,18 @@ class Session:
         dtype = c.TF_TensorType(tensor)
         address = c.TF_TensorData(tensor)
         if dtype == _STRING:
-            elements = range(math.prod(shape))
-            content = [self._string(address, element) for element in elements]
+            content = []
+            for element in range(math.prod(shape)):
+                pointer = ctypes.c_void_p(address + element * _STRING_STRUCT_BYTES)
+                data = c.TF_StringGetDataPointer(pointer)
+                data = ctypes.string_at(data, c.TF_StringGetSize(pointer))
+                content.append(_base64(data))
         else:
             size = c.TF_TensorByteSize(tensor)
             # An empty tensor may have no address.
             content = _base64(ctypes.string_at(address, size) if size else b"")
         c.TF_DeleteTensor(tensor)
         return {"dtype": dtype, "shape": shape, "content": content}
-
-    def _string(self, address, element):
-        c = self.tensorflow.c
-        pointer = ctypes.c_void_p(address + element * _STRING_STRUCT_BYTES)
-        data = c.TF_StringGetDataPointer(pointer)
-        return _base64(ctypes.string_at(data, c.TF_StringGetSize(pointer)))
 
 
 def _base64(data):
@@ -201,10 +176,14 @@ def main():
     job = json.load(sys.stdin)
     try:
         library = Library(job["library"])
-        library.disable_xla()
-        _emit(operations=_base64(library.operations()))
+        # As the server does unless a flag enables XLA. The C API lacks this function:
+        # it is tensorflow::DisableXlaCompilation().
+        library.c._ZN10tensorflow21DisableXlaCompilationEv()
+        listed = library.c.TF_GetAllOpList().contents
+        _emit(operations=_base64(ctypes.string_at(listed.data, listed.length)))
         for path in job["extensions"]:
-            library.load_extension(path)
+            library.c.TF_LoadLibrary(path.encode(), library.status)
+            library.check()
         session = Session(library, job["directory"], job["tag"])
     except (LoaderError, OSError, AttributeError) as error:
         _emit(error=str(error))

@@ -12,10 +12,10 @@ FACTS = pathlib.PurePath("assets.extra", "model.json")
 
 
 def facts_file(labels=None, sequence_length=None):
-    """Returns `extra_files` of `write_version`: facts that clients depend on.
+    """`extra_files` of `write_version`: facts that clients need and no graph shows.
 
-    The graph does not show them. `labels` are in the order of the scores. A text is
-    truncated after `sequence_length` tokens. Both may be None.
+    `labels` are in the order of the scores. A text is truncated after
+    `sequence_length` tokens. Both may be None.
     """
     facts = {"labels": labels, "sequence_length": sequence_length}
     facts = {name: value for name, value in facts.items() if value is not None}
@@ -32,8 +32,7 @@ def find_earlier(base_dir, number=None):
 def find_changes(before, after):
     """What clients of a version find changed in another one, list of str.
 
-    It is empty if nothing differs, or `before` is no SavedModel. ValueError if `after`
-    is none.
+    It is empty if `before` is no SavedModel. ValueError if `after` is none.
     """
     new, facts = SavedGraph(after).signatures, _read_facts(after)
     try:

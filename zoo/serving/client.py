@@ -1,8 +1,8 @@
 """Instructions and a REST client for a model in TensorFlow Serving.
 
 They follow the documented protocol and the source code of the server. The authors have
-not tried them with a real server. The tests use a replacement for it, and a real server
-only if the environment variable TFS_URL gives its address.
+tried them with a replacement only; the tests use a real server if TFS_URL has its
+address.
 """
 
 import base64
@@ -38,12 +38,10 @@ def curl_lines(name, example, url=LOCAL_URL):
     """
     body = json.dumps({"instances": _rows(example)}, ensure_ascii=False)
     model = _model_url(url, name)
-    return "\n".join(
-        [
-            f"curl {shlex.quote(model)}",
-            f"curl {shlex.quote(f'{model}/metadata')}",
-            f"curl -d {shlex.quote(body)} {shlex.quote(f'{model}:predict')}",
-        ]
+    return (
+        f"curl {shlex.quote(model)}\n"
+        f"curl {shlex.quote(f'{model}/metadata')}\n"
+        f"curl -d {shlex.quote(body)} {shlex.quote(f'{model}:predict')}"
     )
 
 
@@ -61,19 +59,16 @@ def docker_lines(base_dir, name):
     Returns:
         str: the commands. REST is on port 8501 and gRPC on port 8500.
     """
-    source = f"source={pathlib.Path(base_dir).resolve()}"
+    source, target = pathlib.Path(base_dir).resolve(), f"/models/{name}"
     mount = io.StringIO()
     # `--mount` takes a line of CSV. `-v` would split a path at a colon.
-    csv.writer(mount).writerow(
-        ["type=bind", source, f"target=/models/{name}", "readonly"]
-    )
-    return "\n".join(
-        [
-            f"docker pull {SERVER_IMAGE}",
-            "docker run --rm -p 8501:8501 -p 8500:8500 \\",
-            f"  --mount {shlex.quote(mount.getvalue().strip())} \\",
-            f"  -e {shlex.quote(f'MODEL_NAME={name}')} {SERVER_IMAGE}",
-        ]
+    fields = ["type=bind", f"source={source}", f"target={target}", "readonly"]
+    csv.writer(mount).writerow(fields)
+    return (
+        f"docker pull {SERVER_IMAGE}\n"
+        "docker run --rm -p 8501:8501 -p 8500:8500 \\\n"
+        f"  --mount {shlex.quote(mount.getvalue().strip())} \\\n"
+        f"  -e {shlex.quote(f'MODEL_NAME={name}')} {SERVER_IMAGE}"
     )
 
 
@@ -125,14 +120,13 @@ def batching_config(max_batch_size=32, batch_timeout_micros=2000, num_batch_thre
     # The server requires that the last size is the largest batch.
     powers = (2**exponent for exponent in range(max_batch_size.bit_length()))
     sizes = [size for size in powers if size < max_batch_size] + [max_batch_size]
-    lines = [
-        f"max_batch_size {{ value: {max_batch_size} }}",
-        f"batch_timeout_micros {{ value: {batch_timeout_micros} }}",
-        f"num_batch_threads {{ value: {num_batch_threads} }}",
-        "max_enqueued_batches { value: 100 }",
-        *(f"allowed_batch_sizes: {size}" for size in sizes),
-    ]
-    return "\n".join(lines) + "\n"
+    allowed = "".join(f"allowed_batch_sizes: {size}\n" for size in sizes)
+    return (
+        f"max_batch_size {{ value: {max_batch_size} }}\n"
+        f"batch_timeout_micros {{ value: {batch_timeout_micros} }}\n"
+        f"num_batch_threads {{ value: {num_batch_threads} }}\n"
+        f"max_enqueued_batches {{ value: 100 }}\n{allowed}"
+    )
 
 
 def predict(url, name, texts, timeout=60):

@@ -1,6 +1,7 @@
 """Checks whether TensorFlow Serving can serve a SavedModel, and says why if not."""
 
 import dataclasses
+import itertools
 import os
 import pathlib
 
@@ -46,9 +47,12 @@ def diagnose(directory, timeout=300):
     report = run_in_c_loader(version, graph, requests, timeout)
     findings = [_directory_finding(version)]
     findings += lint(graph, report.operations)
-    findings.append(_load_finding(report))
+    failure = [] if report.loaded else [f"{advise(report.error)}; no request was sent"]
+    findings.append(judge("load", failure, "TensorFlow's C loader loads the model"))
     if report.loaded:
-        trials = _with_answers(trials, report)
+        missing = Answer(error=report.error or "no answer")
+        answered = itertools.zip_longest(trials, report.answers, fillvalue=missing)
+        trials = [dataclasses.replace(trial, answer=a) for trial, a in answered]
         findings += check_answers(trials)
     findings.append(_warmup_finding(version, trials, warmup_problems))
     findings.append(Finding("clients", True, describe_changes(version)))
@@ -77,31 +81,13 @@ def _directory_finding(version):
     # The server sees the name of a link. A path such as "." has another name.
     name = version.resolve().name
     names = [pathlib.Path(os.path.abspath(version)).name, name]
-    if any(parse_version(name) is not None for name in names):
-        return Finding("directory", True, f"{version} is a version")
-    return Finding(
-        "directory",
-        False,
+    problem = (
         f"the server ignores {name!r}: a directory with saved_model.pb must be named "
         "with an integer of at most 64 bits. Rename it to 1 and serve its parent "
-        "directory",
+        "directory"
     )
-
-
-def _load_finding(report):
-    problems = []
-    if not report.loaded:
-        problems.append(f"{advise(report.error)}; no request was sent")
-    return judge("load", problems, "TensorFlow's C loader loads the model")
-
-
-def _with_answers(trials, report):
-    missing = Answer(error=report.error or "no answer")
-    answers = report.answers + [missing] * (len(trials) - len(report.answers))
-    return [
-        dataclasses.replace(trial, answer=answer)
-        for trial, answer in zip(trials, answers, strict=True)
-    ]
+    known = any(parse_version(name) is not None for name in names)
+    return judge("directory", [] if known else [problem], f"{version} is a version")
 
 
 def _warmup_finding(version, trials, problems):

@@ -52,10 +52,8 @@ def write_version(
     self-check loads it as the server does, in a process that imports neither Keras nor
     TensorFlow for Python. It sends the examples and compares the answers with those of
     the functions. A warning lists what clients of the last version will find changed.
-    At the end the directory is renamed to its version number.
-
-    Several processes may export to the same `base_dir` at the same time. Each gets a
-    version of its own.
+    At the end the directory is renamed to its version number. Several processes may
+    export to the same `base_dir` at the same time: each gets a version of its own.
 
     Args:
         base_dir: path of the directory of the model. Missing directories are created.
@@ -79,10 +77,20 @@ def write_version(
             the model breaks a rule of the server, or it answers differently after
             loading.
     """
-    _check_backend()
+    if keras.config.backend() != "tensorflow":
+        raise ValueError(
+            "An export needs the Keras backend tensorflow. Received: "
+            f"{keras.config.backend()}. Save the model, set KERAS_BACKEND=tensorflow "
+            "and load it in a new process."
+        )
     base_dir = pathlib.Path(base_dir)
     check_version(base_dir, version)
-    endpoints = _check_signatures(signatures)
+    if not signatures:
+        raise ValueError(
+            "`signatures` must have at least one entry. Received: none. Give "
+            '{"serving_default": Signature(...)}.'
+        )
+    endpoints = {name: _Endpoint(name, s) for name, s in signatures.items()}
     with WriteErrors(base_dir, WRITE_FAILURES):
         base_dir.mkdir(parents=True, exist_ok=True)
         # The server ignores names that are not integers.
@@ -95,25 +103,6 @@ def write_version(
             _check_answers(staging, endpoints)
         warn_of_changes(staging, base_dir, version)
         return publish(staging, base_dir, version)
-
-
-def _check_backend():
-    if keras.config.backend() != "tensorflow":
-        raise ValueError(
-            "An export needs the Keras backend tensorflow. Received: "
-            f"{keras.config.backend()}. Save the model, set KERAS_BACKEND=tensorflow "
-            "and load it in a new process."
-        )
-
-
-def _check_signatures(signatures):
-    """The checked signatures, a dict of `_Endpoint`."""
-    if not signatures:
-        raise ValueError(
-            "`signatures` must have at least one entry. Received: none. Give "
-            '{"serving_default": Signature(...)}.'
-        )
-    return {name: _Endpoint(name, signature) for name, signature in signatures.items()}
 
 
 class _Endpoint:
@@ -138,16 +127,15 @@ class _Endpoint:
     def call(self, inputs):
         """Calls the function and checks that the server can send its outputs."""
         outputs = self._function(**inputs)
-        dense = isinstance(outputs, dict) and all(
-            isinstance(output, tf.Tensor) for output in outputs.values()
+        received = type(outputs).__name__
+        if isinstance(outputs, dict):
+            if all(isinstance(output, tf.Tensor) for output in outputs.values()):
+                return outputs
+            received = {key: type(output).__name__ for key, output in outputs.items()}
+        raise TypeError(
+            "A signature must return a dict from name to dense tensor. Received: "
+            f"{received} from {self.name!r}. Pad ragged tensors, or return strings."
         )
-        if not dense:
-            raise TypeError(
-                "A signature must return a dict from name to dense tensor. Received: "
-                f"{_describe(outputs)} from {self.name!r}. Pad ragged tensors, or "
-                "return strings."
-            )
-        return outputs
 
     def call_on_example(self):
         """Calls the function; returns a dict from output name to numpy array."""
@@ -156,12 +144,6 @@ class _Endpoint:
             inputs = {key: tf.constant(value) for key, value in self.example.items()}
             outputs = self.call(inputs)
         return {key: output.numpy() for key, output in outputs.items()}
-
-
-def _describe(outputs):
-    if not isinstance(outputs, dict):
-        return type(outputs).__name__
-    return str({key: type(output).__name__ for key, output in outputs.items()})
 
 
 def _named_specs(signature_name, specs):
@@ -192,8 +174,7 @@ def _fit_example(signature_name, spec, example):
             "`example` must have a value for every spec. Received: none for "
             f"{spec.name!r} in signature {signature_name!r}. Add one."
         )
-    value = np.asarray(example[spec.name])
-    value = value.astype(spec.dtype.as_numpy_dtype)
+    value = np.asarray(example[spec.name]).astype(spec.dtype.as_numpy_dtype)
     if not spec.shape.is_compatible_with(value.shape):
         raise ValueError(
             "An example must have the shape of its spec. Received: "
@@ -245,8 +226,7 @@ def _write_extras(directory, model_name, endpoints, extra_files):
 def _check_answers(directory, endpoints):
     graph = SavedGraph(directory)
     requests = [
-        Request(graph.signatures[name], endpoint.example)
-        for name, endpoint in endpoints.items()
+        Request(graph.signatures[name], end.example) for name, end in endpoints.items()
     ]
     report = run_in_c_loader(directory, graph, requests, _CHECK_SECONDS)
     if report.error:

@@ -57,17 +57,12 @@ class GraphSignature:
 class SavedGraph:
     """The graph with the tag `serve` of a SavedModel directory.
 
-    Args:
-        directory: path of a directory that holds saved_model.pb.
+    FileNotFoundError if there is no saved_model.pb; ValueError if it is damaged.
 
     Attributes:
         tags: list with the tags of each graph in the file, a list of str.
         signatures: dict from name to GraphSignature. It is empty if no graph has the
             tag `serve`.
-
-    Raises:
-        FileNotFoundError: if there is no saved_model.pb.
-        ValueError: if the file is not a SavedModel.
     """
 
     def __init__(self, directory):
@@ -94,7 +89,11 @@ class SavedGraph:
             for function in meta.graph_def.functions.function
         }
         self.signatures = {
-            name: _read_signature(signature)
+            name: GraphSignature(
+                inputs=_read_endpoints(signature.inputs),
+                outputs=_read_endpoints(signature.outputs),
+                method_name=signature.method_name,
+            )
             for name, signature in sorted(meta.signature_def.items())
             # TensorFlow stores the initialisers of the model under such a name.
             if not name.startswith("__saved_model_")
@@ -109,8 +108,14 @@ class SavedGraph:
     def reachable(self, signature):
         """NodeDefs and FunctionDefs that a request of a signature may run, lists."""
         tensors = [output.tensor for output in signature.outputs.values()]
-        nodes = self._ancestors(filter(None, tensors))
-        functions = {}
+        found = {}
+        pending = [tensor for tensor in tensors if tensor]
+        while pending:
+            name = pending.pop().removeprefix("^").partition(":")[0]
+            if name in self._nodes and name not in found:
+                found[name] = self._nodes[name]
+                pending += found[name].input
+        nodes, functions = list(found.values()), {}
         pending = _called_functions(nodes)
         while pending:
             name = pending.pop()
@@ -119,16 +124,6 @@ class SavedGraph:
                 nodes += functions[name].node_def
                 pending |= _called_functions(functions[name].node_def)
         return nodes, list(functions.values())
-
-    def _ancestors(self, tensors):
-        found = {}
-        pending = list(tensors)
-        while pending:
-            name = pending.pop().removeprefix("^").partition(":")[0]
-            if name in self._nodes and name not in found:
-                found[name] = self._nodes[name]
-                pending += found[name].input
-        return list(found.values())
 
 
 def _called_functions(nodes):
@@ -141,21 +136,12 @@ def _called_functions(nodes):
     return called
 
 
-def _read_signature(signature):
-    return GraphSignature(
-        inputs=_read_endpoints(signature.inputs),
-        outputs=_read_endpoints(signature.outputs),
-        method_name=signature.method_name,
-    )
-
-
 def _read_endpoints(infos):
-    return {name: _read_endpoint(info) for name, info in sorted(infos.items())}
-
-
-def _read_endpoint(info):
-    shape = None
-    if not info.tensor_shape.unknown_rank:
-        shape = tuple(dim.size for dim in info.tensor_shape.dim)
-    dtype = wire.DTYPES.get(info.dtype, f"DataType {info.dtype}")
-    return Endpoint(info.name or None, dtype, shape)
+    endpoints = {}
+    for name, info in sorted(infos.items()):
+        shape = None
+        if not info.tensor_shape.unknown_rank:
+            shape = tuple(dim.size for dim in info.tensor_shape.dim)
+        dtype = wire.DTYPES.get(info.dtype, f"DataType {info.dtype}")
+        endpoints[name] = Endpoint(info.name or None, dtype, shape)
+    return endpoints

@@ -72,32 +72,16 @@ def judge(check, problems, fine):
 
 
 def lint(graph, core_operations):
-    """Checks what the saved graph declares, with the operations of TensorFlow.
-
-    The result has `Finding`s of the same checks in the same order.
-    """
+    """Findings about what the graph declares, with the operations of TensorFlow."""
+    tagged = f"a graph has {SERVE_TAG!r} as its only tag"
+    named = f"signatures: {', '.join(graph.signatures)}"
+    unknown = _operation_problems(graph, core_operations)
     return [
-        judge(
-            "tag", _tag_problems(graph), f"a graph has {SERVE_TAG!r} as its only tag"
-        ),
-        judge(
-            "signatures",
-            _signature_problems(graph),
-            f"signatures: {', '.join(graph.signatures)}",
-        ),
-        judge("dense", _dense_problems(graph), "every input and output is dense"),
-        judge("dtypes", _dtype_problems(graph), "JSON can represent every data type"),
-        judge(
-            "batch_dimension",
-            _batch_problems(graph),
-            "dimension 0 of every input and output is the batch",
-        ),
+        judge("tag", _tag_problems(graph), tagged),
+        judge("signatures", _signature_problems(graph), named),
+        *_endpoint_findings(graph),
         _rest_finding(graph),
-        judge(
-            "operations",
-            _operation_problems(graph, core_operations),
-            "the server has every operation",
-        ),
+        judge("operations", unknown, "the server has every operation"),
         *_reachable_findings(graph),
     ]
 
@@ -118,14 +102,44 @@ def _signature_problems(graph):
             f"there is no {DEFAULT_SIGNATURE!r}, which answers requests that name no "
             f"signature; signatures here: {list(graph.signatures)}"
         )
-    for name, signature in graph.signatures.items():
-        # The server checks the name of the method even if it does not use it.
-        if signature.method_name not in _METHODS:
-            problems.append(
-                f"signature {name!r} has the method name {signature.method_name!r}, "
-                "which the server rejects; it must be tensorflow/serving/predict"
+    # The server checks the name of the method even if it does not use it.
+    return problems + [
+        f"signature {name!r} has the method name {signature.method_name!r}, "
+        "which the server rejects; it must be tensorflow/serving/predict"
+        for name, signature in graph.signatures.items()
+        if signature.method_name not in _METHODS
+    ]
+
+
+def _endpoint_findings(graph):
+    """Checks the type and the shape of every input and output."""
+    dense, dtypes, batch = [], [], []
+    for where, endpoint in _endpoints(graph):
+        if endpoint.tensor is None:
+            dense.append(
+                f"{where} is ragged or sparse, which a client can neither send nor "
+                "get; pad it with `to_tensor`"
             )
-    return problems
+            continue
+        if endpoint.dtype not in REST_DTYPES:
+            dtypes.append(
+                f"{where} is {endpoint.dtype}, which the server's JSON does not "
+                "support; cast it to float32 or an integer"
+            )
+        # If the rank is unknown, `check_answers` checks the dimension.
+        if endpoint.shape == ():
+            batch.append(f"{where} is a scalar; give it the shape [batch]")
+        elif endpoint.shape and endpoint.shape[0] != -1:
+            batch.append(
+                f"{where} has a fixed dimension 0 of {endpoint.shape[0]}; it must be "
+                "the batch, whose size is None"
+            )
+    fine = "dimension 0 of every input and output is the batch"
+    return [
+        judge("dense", dense, "every input and output is dense"),
+        judge("dtypes", dtypes, "JSON can represent every data type"),
+        judge("batch_dimension", batch, fine),
+    ]
 
 
 def _endpoints(graph):
@@ -136,47 +150,11 @@ def _endpoints(graph):
                 yield f"{side[:-1]} {key!r} of {name!r}", endpoint
 
 
-def _dense_problems(graph):
-    return [
-        f"{where} is ragged or sparse, which a client can neither send nor get; pad "
-        "it with `to_tensor`"
-        for where, endpoint in _endpoints(graph)
-        if endpoint.tensor is None
-    ]
-
-
-def _dtype_problems(graph):
-    return [
-        f"{where} is {endpoint.dtype}, which the server's JSON does not support; "
-        "cast it to float32 or an integer"
-        for where, endpoint in _endpoints(graph)
-        if endpoint.tensor and endpoint.dtype not in REST_DTYPES
-    ]
-
-
-def _batch_problems(graph):
-    problems = []
-    for where, endpoint in _endpoints(graph):
-        # If the rank is unknown, `check_answers` checks the dimension.
-        if endpoint.tensor is None or endpoint.shape is None:
-            continue
-        if not endpoint.shape:
-            problems.append(f"{where} is a scalar; give it the shape [batch]")
-        elif endpoint.shape[0] != -1:
-            problems.append(
-                f"{where} has a fixed dimension 0 of {endpoint.shape[0]}; it must be "
-                "the batch, whose size is None"
-            )
-    return problems
-
-
 def _rest_finding(graph):
-    """Warns of rows of REST that clients may not expect.
-
-    If there are several inputs, every row must have all of them, even those with a
-    default value. If there is one output, the server omits its name.
-    Source: tensorflow_serving/util/json_tensor.cc.
-    """
+    """Warns of rows of REST that clients may not expect."""
+    # If there are several inputs, every row must have all of them, even those with a
+    # default value. If there is one output, the server omits its name.
+    # Source: tensorflow_serving/util/json_tensor.cc.
     warnings = []
     for name, signature in graph.signatures.items():
         if len(signature.inputs) > 1:
@@ -189,10 +167,10 @@ def _rest_finding(graph):
                 f"signature {name!r} has one output, so REST rows do not have its "
                 f"name {list(signature.outputs)[0]!r}"
             )
+    reason = "REST rows can be values without input names, and have output names"
     if warnings:
-        return Finding("rest", True, f"warning: {'; '.join(warnings)}")
-    fine = "REST rows can be values without input names, and have output names"
-    return Finding("rest", True, fine)
+        reason = f"warning: {'; '.join(warnings)}"
+    return Finding("rest", True, reason)
 
 
 def _operation_problems(graph, core_operations):
@@ -221,16 +199,15 @@ def _reachable_findings(graph):
                 problems.append(
                     f"signature {name!r} runs {', '.join(sorted(found))}; {advice}"
                 )
-            if check == "xla" and any(map(_must_compile, [*nodes, *functions])):
+            # TensorFlow sets the attribute of functions and of nodes that call them.
+            attributes = [item.attr for item in [*nodes, *functions]]
+            if check == "xla" and any(
+                "_XlaMustCompile" in attr and attr["_XlaMustCompile"].b
+                for attr in attributes
+            ):
                 problems.append(
                     f"signature {name!r} requires XLA compilation, which the server "
                     "rejects; export without jit_compile=True"
                 )
         findings.append(judge(check, problems, fine))
     return findings
-
-
-def _must_compile(node_or_function):
-    # TensorFlow sets the attribute of functions and of the nodes that call them.
-    attributes = node_or_function.attr
-    return "_XlaMustCompile" in attributes and attributes["_XlaMustCompile"].b

@@ -1,8 +1,8 @@
 """The requests that the doctor sends to a model.
 
 If the model has warm-up records, the doctor sends their rows. Otherwise it generates
-requests from the types and shapes of the inputs. These are plausible for texts, masks
-and numbers. A model that expects encoded images in its strings may reject them.
+requests from the types and shapes of the inputs, plausible for texts, masks and
+numbers. A model that expects encoded images in its strings may reject them.
 """
 
 import dataclasses
@@ -70,7 +70,10 @@ def _askable(signature):
 def _rows(signature, recorded):
     rows = [row for inputs in recorded for row in _split(inputs)]
     if not rows:
-        rows = [_make_row(signature, index) for index in range(len(_TEXTS))]
+        rows = [
+            {name: _make_value(end, index) for name, end in signature.inputs.items()}
+            for index in range(len(_TEXTS))
+        ]
     # Only rows of equal shapes form a batch.
     shapes = {key: value.shape for key, value in rows[0].items()}
     rows = [
@@ -97,13 +100,6 @@ def _split(inputs):
         {key: value[row : row + 1] for key, value in inputs.items()}
         for row in range(size)
     ]
-
-
-def _make_row(signature, index):
-    return {
-        name: _make_value(endpoint, index)
-        for name, endpoint in signature.inputs.items()
-    }
 
 
 def _make_value(endpoint, index):

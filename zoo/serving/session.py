@@ -28,12 +28,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """The answer to one request.
-
-    Args:
-        outputs: dict from output name to numpy array, or None if there is an error.
-        error: str, TensorFlow's message, or "".
-    """
+    """The answer to one request: arrays by the names of outputs, or else an error."""
 
     outputs: dict | None = None
     error: str = ""
@@ -43,9 +38,8 @@ class Answer:
 class Report:
     """The results of one process.
 
-    `operations` are those of the installed TensorFlow without tensorflow-text. If there
-    is an error, requests may lack an answer. `error` says why loading failed, or that
-    the process crashed or did not end in time; else it is "".
+    `operations` are those of the installed TensorFlow without tensorflow-text. With an
+    `error`, why loading failed or the process ended, answers may be missing.
     """
 
     operations: frozenset
@@ -58,11 +52,8 @@ def run_in_c_loader(directory, graph, requests, timeout):
     """Loads a SavedModel in a new process, as the server does; returns a `Report`.
 
     GPUs are hidden from the process, because a server may have none. `timeout` is in
-    seconds, for loading and all requests together.
-
-    Raises:
-        FileNotFoundError: if TensorFlow's C library is not installed, or the graph
-            needs tensorflow-text and it is not installed.
+    seconds, for loading and all requests together. FileNotFoundError if TensorFlow's C
+    library is not installed, or tensorflow-text is needed and not installed.
     """
     needs_text = bool(graph.operations() & TEXT_OPS)
     job = {
@@ -74,7 +65,6 @@ def run_in_c_loader(directory, graph, requests, timeout):
     }
     # With -I the process ignores PYTHONPATH and the working directory, so that no file
     # there can replace a module of the standard library.
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
     command = [sys.executable, "-I", str(_PROGRAM)]
     failure = ""
     try:
@@ -83,20 +73,17 @@ def run_in_c_loader(directory, graph, requests, timeout):
             input=json.dumps(job).encode(),
             capture_output=True,
             timeout=timeout,
-            env=environment,
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
         )
         output = done.stdout
         if done.returncode:
-            failure = _crash(done)
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            failure = f"the process ended with code {done.returncode}: "
+            failure += " | ".join(lines[-3:])
     except subprocess.TimeoutExpired as error:
         output = error.stdout or b""
         failure = f"no answer within {timeout} s: loading or a request does not end"
     return _read_events(output, requests, failure)
-
-
-def _crash(done):
-    last_lines = done.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]
-    return f"the process ended with code {done.returncode}: {' | '.join(last_lines)}"
 
 
 def _package_directory(package):
@@ -152,18 +139,15 @@ def _read_events(output, requests, failure):
         elif "loaded" in event:
             loaded = True
         elif "run" in event:
-            answers.append(_read_answer(event, requests[event["run"]]))
+            names = requests[event["run"]].signature.outputs
+            answer = Answer(error=event.get("error", ""))
+            if "outputs" in event:
+                arrays = map(_read_array, event["outputs"])
+                answer = Answer(outputs=dict(zip(names, arrays, strict=True)))
+            answers.append(answer)
         else:
             failure = event["error"]
     return Report(operations, loaded, answers, failure)
-
-
-def _read_answer(event, request):
-    if "error" in event:
-        return Answer(error=event["error"])
-    names = request.signature.outputs
-    arrays = map(_read_array, event["outputs"])
-    return Answer(outputs=dict(zip(names, arrays, strict=True)))
 
 
 def _read_array(tensor):

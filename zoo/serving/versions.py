@@ -1,8 +1,8 @@
-"""Version directories: the layout that TensorFlow Serving polls.
+"""Version directories: the layout `<base>/<integer>/saved_model.pb` of the server.
 
-The layout is `<base>/<integer>/saved_model.pb`. The server takes every entry of the
-base directory whose name is an integer for a version. By default it serves the highest
-one. It ignores all other names without a message.
+The server takes every entry of the base directory whose name is an integer for a
+version, and ignores all other names without a message. By default it serves the highest
+version.
 
 Source: tensorflow_serving/sources/storage_path/file_system_storage_path_source.cc.
 """
@@ -53,13 +53,7 @@ def find_versions(base_dir):
 
 
 def check_version(base_dir, version):
-    """Checks that a version, or the next one for None, can be published.
-
-    Raises:
-        ValueError: if the version is not an integer that the server accepts, or there
-            is no next version.
-        FileExistsError: if the version exists.
-    """
+    """ValueError or FileExistsError unless a version, or for None the next, is free."""
     if version is None:
         _next_version(base_dir)
         return
@@ -81,9 +75,9 @@ def check_version(base_dir, version):
 def publish(staging, base_dir, version):
     """Renames a complete directory to its version number; returns the new path.
 
-    Several processes may publish at the same time. If another process publishes a
-    number first, this function uses the next one, unless `version` is given. `staging`
-    must be on the file system of `base_dir`. Errors are those of `check_version`.
+    If another process publishes a number first, this function uses the next one, unless
+    `version` is given. `staging` must be on the file system of `base_dir`. Errors are
+    those of `check_version`.
     """
     while True:
         number = version
@@ -116,10 +110,8 @@ def _next_version(base_dir):
 def find_version(directory):
     """The path of a version: `directory` itself, or the newest version in it.
 
-    Raises:
-        FileNotFoundError: if the path does not exist or holds no SavedModel.
-        ValueError: if the server ignores the names of all versions, or the newest
-            version is a file.
+    FileNotFoundError if there is no SavedModel; ValueError if the server ignores the
+    names of all versions, or the newest version is a file.
     """
     directory = pathlib.Path(directory)
     if not directory.is_dir():
@@ -131,7 +123,14 @@ def find_version(directory):
         return directory
     versions = find_versions(directory)
     if versions:
-        return _check_newest(versions[max(versions)])
+        newest = versions[max(versions)]
+        if newest.is_dir():
+            return newest
+        raise ValueError(
+            "The newest version must be a directory. The server also takes a file "
+            f"whose name is an integer for a version. Received: {newest}, which is not "
+            "a directory. Remove or rename it."
+        )
     misnamed = [path.parent.name for path in directory.glob("*/saved_model.pb")]
     if misnamed:
         raise ValueError(
@@ -145,13 +144,3 @@ def find_version(directory):
         "The directory must hold saved_model.pb or integer version directories. "
         f"Received: {directory}, which has neither. {hint}"
     )
-
-
-def _check_newest(path):
-    if not path.is_dir():
-        raise ValueError(
-            "The newest version must be a directory. The server also takes a file "
-            f"whose name is an integer for a version. Received: {path}, which is not "
-            "a directory. Remove or rename it."
-        )
-    return path

@@ -15,17 +15,10 @@ WARMUP_PATH = pathlib.PurePath("assets.extra", "tf_serving_warmup_requests")
 MAX_WARMUP_RECORDS = 1000
 
 
-def _crc_table():
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            # The Castagnoli polynomial with its bits in reverse order.
-            byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-_CRC_TABLE = _crc_table()
+_CRC_TABLE = list(range(256))
+for _ in range(8):
+    # The Castagnoli polynomial with its bits in reverse order.
+    _CRC_TABLE = [(x >> 1) ^ (0x82F63B78 if x & 1 else 0) for x in _CRC_TABLE]
 
 
 def masked_crc32c(data):

@@ -138,16 +138,15 @@ def encode_tensor(array):
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
     if dtype == "string":
-        proto.string_val.extend(_to_bytes(element) for element in array.flat)
+        # Arrays of dtype object may hold str or bytes.
+        proto.string_val.extend(
+            element.encode("utf-8") if isinstance(element, str) else bytes(element)
+            for element in array.flat
+        )
     else:
         little = array.astype(array.dtype.newbyteorder("<"), copy=False)
         proto.tensor_content = little.tobytes()
     return proto
-
-
-def _to_bytes(element):
-    # Arrays of dtype object may hold str or bytes.
-    return element.encode("utf-8") if isinstance(element, str) else bytes(element)
 
 
 def decode_tensor(proto):
