@@ -2,45 +2,24 @@
 
 from zoo.checks.ranges import check_choice
 
-KERAS = {
-    "gelu": "gelu",
-    "relu": "relu",
-    "silu": "silu",
-    "swish": "silu",
-    "tanh": "tanh",
-}
+SHARED = {"relu": "relu", "silu": "silu", "swish": "silu"}
 # Program to a dict of its name, or code, of an activation to ours; see
 # `zoo.layers.get_activation`. The first name is the one that is written.
 ACTIVATIONS = {
     "hugging_face": {
-        "gelu": "gelu",
-        "gelu_python": "gelu",
-        "gelu_new": "gelu_tanh",
-        "gelu_accurate": "gelu_tanh",
-        "gelu_fast": "gelu_tanh",
-        "gelu_pytorch_tanh": "gelu_tanh",
-        "relu": "relu",
-        "silu": "silu",
-        "swish": "silu",
-        "tanh": "tanh",
+        **{"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh"},
+        **{"gelu_accurate": "gelu_tanh", "gelu_fast": "gelu_tanh"},
+        **{"gelu_pytorch_tanh": "gelu_tanh", **SHARED, "tanh": "tanh"},
     },
     # The "gelu" of `OpenAIGPTModel` is the approximation with tanh.
-    "hugging_face_gpt1": {
-        "gelu": "gelu_tanh",
-        "relu": "relu",
-        "silu": "silu",
-        "swish": "silu",
-    },
+    "hugging_face_gpt1": {"gelu": "gelu_tanh", **SHARED},
     # As in Google's code of today and in the model garden.
     "google": {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"},
     "fairseq": {
-        "relu": "relu",
-        "gelu": "gelu",
-        "gelu_accurate": "gelu_tanh",
-        "gelu_fast": "gelu_tanh",
-        "tanh": "tanh",
+        **{"relu": "relu", "gelu": "gelu", "gelu_accurate": "gelu_tanh"},
+        **{"gelu_fast": "gelu_tanh", "tanh": "tanh"},
     },
-    "keras": KERAS,
+    "keras": {"gelu": "gelu", **SHARED, "tanh": "tanh"},
     "marian": {"relu": "relu", "swish": "silu"},
     # From `ops/activation.h`.
     "ctranslate2": {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu", 5: "tanh"},

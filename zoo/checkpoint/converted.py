@@ -16,9 +16,8 @@ class Converted:
         head_options: dict, the arguments of `zoo.layers.MaskedLMHead` with which the
             masked language model was trained. They are the activation and the epsilon
             of the encoder, except in keras-nlp, which always uses "gelu" and 1e-5.
-        tokenizer: dict of the tokenizer's arguments, such as vocabulary (tuple of
-            str) and lowercase (bool), or None if the checkpoint has no vocabulary. It
-            may also have class_name, where a family has several tokenizers.
+        tokenizer: dict of the tokenizer's arguments, and of class_name where a family
+            has several tokenizers; None if the checkpoint has no vocabulary.
         labels: tuple of str, names of the outputs of a classifier, or None.
         pooling: "mean", "cls" or None, the pooling of a sentence-transformers model.
         normalize: bool, whether the pooled vector is divided by its norm.

@@ -25,8 +25,7 @@ def read_ctranslate2(path):
         file, int; and a dict of name to array. Names of one array have the same array.
 
     Raises:
-        ValueError: if the file is damaged, of an unknown version, or has numbers of a
-            kind that is not known.
+        ValueError: if the file is damaged, or of an unknown version or kind of numbers.
     """
     content = memoryview(path.read_bytes())
     try:

@@ -10,13 +10,11 @@ def write_directory(directory, documents, arrays):
     """Writes all files of a directory, or none of them.
 
     Args:
-        directory: path of a directory that does not exist or is empty.
+        directory: path of a directory that does not exist or is empty; otherwise
+            FileExistsError.
         documents: dict of file name to bytes or str, to what a `.json` file holds, or
             to a sequence of lines.
         arrays: dict of file name to a dict of str to array.
-
-    Raises:
-        FileExistsError: if the directory is not empty.
     """
     with filling(directory) as partial:
         for name, content in documents.items():

@@ -13,17 +13,10 @@ ITEM = re.compile(r"-\s+(.*)")
 
 
 def read_flat_yaml(text, where):
-    """Reads the text of such a file. Tags, anchors and objects in objects are refused.
+    """Reads one object of plain values, and of lists of them, as a dict.
 
-    Args:
-        text: str.
-        where: str, what the text is, for messages.
-
-    Returns:
-        dict of str to str, bool, int, float, None, or a list of them.
-
-    Raises:
-        ValueError: if a line is of another form, or a key occurs twice.
+    Tags, anchors and objects in objects are refused, and a key that occurs twice: the
+    ValueError names the line, and `where`, what the text is.
     """
     found, last = {}, None
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):

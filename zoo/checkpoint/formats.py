@@ -1,7 +1,7 @@
 """Opens checkpoint files of several formats as mappings from name to array.
 
-Reading a file never executes code that is stored in it. It never reads another file,
-except the shards of a sharded checkpoint, which must be in the same directory.
+Reading a file never executes code that is stored in it, and never reads other files but
+the shards of a checkpoint, which must be in the same directory.
 """
 
 import contextlib
@@ -28,27 +28,16 @@ from zoo.files.whole_files import replacing
 
 # The exceptions that libraries raise if a file is damaged.
 READ_ERRORS = (
-    OSError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    MemoryError,
-    LookupError,
-    EOFError,
-    RuntimeError,
-    ArithmeticError,
-    SyntaxError,
-    tokenize.TokenError,
-    SafetensorError,
-    zipfile.BadZipFile,
-    zlib.error,
+    *(OSError, ValueError, TypeError, AttributeError, MemoryError, LookupError),
+    *(EOFError, RuntimeError, ArithmeticError, SyntaxError, tokenize.TokenError),
+    *(SafetensorError, zipfile.BadZipFile, zlib.error),
 )
 
 NEW_SUFFIXES = (".safetensors", ".h5", ".hdf5", ".npz", ".pth")
 
 
 class Checkpoint(Mapping):
-    """A mapping from name to array. An array is read from the file on each access.
+    """A mapping from name to array, which is read from the file on each access.
 
     Args:
         path: pathlib.Path, for error messages.
@@ -115,16 +104,10 @@ def open_checkpoint(path):
 
 
 def find_tensorflow(directory):
-    """Finds the TensorFlow checkpoints in a directory.
+    """The `.index` files of the TensorFlow checkpoints in a directory, sorted, list.
 
-    Other programs write files with the suffix `.index`, too. That of a checkpoint has
-    files of data beside it, or "ckpt" in its name if its data are missing.
-
-    Args:
-        directory: pathlib.Path.
-
-    Returns:
-        list of pathlib.Path, the `.index` files in the order of their names.
+    Other programs write files with this suffix, too. That of a checkpoint has files of
+    data beside it, or "ckpt" in its name if its data are missing.
     """
     data = {p.name.rpartition(".data-")[0] for p in directory.glob("*.data-*-of-*")}
     paths = sorted(directory.glob("*.index"))
@@ -173,8 +156,7 @@ def open_state_dict(path, key="model"):
         `Checkpoint` of the state dict.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: as `open_training_checkpoint`.
+        FileNotFoundError, ValueError: as `open_training_checkpoint`.
     """
     path = Path(path)
     _check_exists(path)

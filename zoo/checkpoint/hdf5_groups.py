@@ -10,10 +10,8 @@ from zoo.files.inflation import check_growth
 def open_datasets(file, size):
     """Functions that read the datasets of an `h5py.File` of `size` bytes, by path.
 
-    Raises:
-        ValueError: if a dataset is stored in another file, or all of them declare too
-            much, as compressed or unwritten ones can. Also by a read, if a dataset does
-            not hold numbers.
+    ValueError if a dataset is stored in another file, or all of them declare too much,
+    as compressed or unwritten ones can; also by a read, if it holds no numbers.
     """
     found, declared = {}, 0
 
@@ -26,7 +24,13 @@ def open_datasets(file, size):
         if item.is_virtual or item.external:
             raise ValueError(f"dataset {name!r} stores its data in another file")
         declared += math.prod(item.shape or ()) * item.dtype.itemsize
-        found[name] = lambda: _read(item)
+        found[name] = lambda: read(item)
+
+    def read(dataset):
+        # Many values can point to one text of any length.
+        if dataset.shape is None or dataset.dtype.hasobject:
+            raise ValueError("it does not hold numbers")
+        return dataset[()]
 
     file.visititems(visit)
     check_growth(declared, size)
@@ -37,11 +41,3 @@ def check_hdf5(file, size):
     """Checks the datasets of an open binary file; see `open_datasets`."""
     with h5py.File(file, "r") as opened:
         open_datasets(opened, size)
-
-
-def _read(dataset):
-    """The array of a dataset."""
-    # Many values can point to one text of any length.
-    if dataset.shape is None or dataset.dtype.hasobject:
-        raise ValueError("it does not hold numbers")
-    return dataset[()]

@@ -7,9 +7,8 @@ import json
 def read_json(path, optional=False, kind=dict):
     """Reads a JSON file with an object, or with a list as `kind`.
 
-    Raises:
-        FileNotFoundError: if the file does not exist and is not `optional`.
-        ValueError: if the file does not hold JSON of this kind.
+    FileNotFoundError if it does not exist and is not `optional`; ValueError if it does
+    not hold JSON of this kind.
     """
     if not path.is_file():
         if optional:
@@ -51,7 +50,7 @@ def check_values(values, names, path):
 
 
 def check_supported(values, known, path, model):
-    """Checks that options have values that a model of this package computes.
+    """ValueError unless options have values that a model of this package computes.
 
     Args:
         values: dict of the options in a file.
@@ -59,9 +58,6 @@ def check_supported(values, known, path, model):
             one is named in messages; None stands for a missing option.
         path: path of the file, for messages.
         model: str, the class of the model.
-
-    Raises:
-        ValueError: naming the first option with another value.
     """
     for name, supported in known.items():
         if values.get(name) not in supported:

@@ -10,16 +10,8 @@ from zoo.files.whole_files import replacing
 
 # The exceptions that unpickling raises if bytes are not a pickle of plain values.
 UNPICKLE_ERRORS = (
-    pickle.UnpicklingError,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    ImportError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
+    *(pickle.UnpicklingError, ArithmeticError, AttributeError, EOFError, ImportError),
+    *(LookupError, MemoryError, RecursionError, TypeError, ValueError),
 )
 PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
 GETS = ("GET", "BINGET", "LONG_BINGET")
@@ -38,9 +30,8 @@ REUSE_PER_VALUE, FREE_REUSE = 16, 1000
 class PlainUnpickler(pickle.Unpickler):
     """Accepts numbers, strings and containers of them, but no class or function.
 
-    Attributes:
-        budget: int, how many items functions of a subclass may still copy. A pickle
-            that uses a value many times can cause work that its size does not bound.
+    A pickle that uses a value many times can cause work that its size does not bound:
+    `budget` is how many items functions of a subclass may still copy.
     """
 
     needs = "no plain value"
@@ -106,10 +97,8 @@ def _check_opcodes(file):
             elif opcode.stack_after:
                 large = isinstance(argument, int) and abs(argument) > MAX_PLAIN_INTEGER
                 stack.append(1 + large)
-        if (
-            reused > REUSE_PER_VALUE * count + FREE_REUSE
-            or compound > MAX_COMPOUND_KEYS
-        ):
+        most = REUSE_PER_VALUE * count + FREE_REUSE
+        if reused > most or compound > MAX_COMPOUND_KEYS:
             raise pickle.UnpicklingError(
                 "its tuples hold each other too often, or too many of them are keys"
             )
@@ -140,10 +129,10 @@ def load(unpickler):
 
 
 def read_strings(path):
-    """Reads a pickled list of strings, such as fastai's vocabularies.
+    """Reads a pickled list of strings, such as fastai's vocabularies; executes no code.
 
-    No code in it is executed. FileNotFoundError if there is no such file; ValueError if
-    it is damaged, asks for a class or a function, or holds anything else.
+    FileNotFoundError if there is no such file; ValueError if it is damaged, asks for a
+    class or a function, or holds anything else.
     """
     path = Path(path)
     if not path.is_file():

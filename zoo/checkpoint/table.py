@@ -94,7 +94,8 @@ class Row:
         sources: str or tuple of str, the names that checkpoints use. `convert` reads
             the first name that exists. If others exist, they must hold equal values:
             tied weights are often stored twice. `revert` writes the first name.
-        operation: str, the conversion of the stored array to ours:
+        operation: str, the conversion of the stored array to ours; another one raises
+            ValueError:
 
             - "copy": no change
             - "transpose": reversed axes
@@ -104,9 +105,6 @@ class Row:
             - "first": (1, ...) to (...)
             - "first_third", "second_third", "last_third": (..., 3 D) to (..., D). Three
               rows have the same sources.
-
-    Raises:
-        ValueError: if the operation is unknown.
     """
 
     target: str
@@ -120,7 +118,7 @@ class Row:
 
 
 def module_rows(modules, leaves, transposed=False, heads=False, operations=None):
-    """Makes the rows of modules: embeddings, layer norms and dense layers.
+    """The rows, list of `Row`, of modules: embeddings, layer norms and dense layers.
 
     Args:
         modules: dict of our module to its name in the checkpoint, or to several names.
@@ -133,9 +131,6 @@ def module_rows(modules, leaves, transposed=False, heads=False, operations=None)
         heads: bool, whether the kernels of attention are stored as (D, H, K) and (H, K,
             D).
         operations: dict of our module to its operation, for some modules.
-
-    Returns:
-        list of `Row`.
     """
     rows = []
     for module, names in modules.items():
@@ -163,7 +158,7 @@ def _as_tuple(names):
 
 
 def expand(rows, num_layers, first=0):
-    """Repeats the rows whose target has a placeholder, once for each layer.
+    """Repeats the rows whose target has a placeholder, once for each of `num_layers`.
 
     The placeholders of a target or source are:
 
@@ -171,15 +166,8 @@ def expand(rows, num_layers, first=0):
     - `{n}`: the number of the layer, from `first`
     - `{_i}`: empty for the first layer, then `_1`, `_2` and so on, as Keras counts
 
-    If only a source has placeholders, they are the number after the last layer.
-
-    Args:
-        rows: iterable of `Row`.
-        num_layers: int.
-        first: int, the value of `{n}` for the first layer.
-
-    Returns:
-        list of `Row` without placeholders.
+    If only a source has placeholders, they are the number after the last layer. The
+    result is a list of `Row`.
     """
     expanded = []
     for row in rows:
@@ -191,7 +179,7 @@ def expand(rows, num_layers, first=0):
 
 
 def convert(checkpoint, rows, expected, ignore=(), num_heads=None):
-    """Converts the arrays of a checkpoint to ours.
+    """Converts the arrays of a checkpoint to ours, a dict of path to float32 array.
 
     Every expected array must be in the checkpoint, and a row must use every array of
     the checkpoint.
@@ -200,12 +188,9 @@ def convert(checkpoint, rows, expected, ignore=(), num_heads=None):
         checkpoint: mapping of str to array.
         rows: iterable of `Row` without placeholders.
         expected: dict of our path to shape.
-        ignore: iterable of str, regular expressions. A name that one of them matches
-            completely is not a weight, and no row needs to use it.
+        ignore: iterable of regular expressions of whole names of no weights, which no
+            row needs to use.
         num_heads: int, for the operations that merge heads.
-
-    Returns:
-        dict of our path to float32 array.
 
     Raises:
         ValueError: if arrays are missing or unused, have another shape, are not

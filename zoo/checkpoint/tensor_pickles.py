@@ -89,15 +89,10 @@ class TensorUnpickler(PlainUnpickler):
     """Accepts tensors in (ordered) dicts, but no other class or function.
 
     The data of a tensor is stored outside of the pickle. The pickle holds a persistent
-    id for it: ("storage", type, key, device, number of elements).
+    id for it: ("storage", type, key, device, number of elements). `found` has each
+    `Storage` by its key.
 
     Source: `torch.serialization`.
-
-    Args:
-        file: binary file.
-
-    Attributes:
-        found: dict from the key of a storage to its `Storage`.
     """
 
     needs = "no tensor"

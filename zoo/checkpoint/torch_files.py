@@ -1,7 +1,6 @@
 """Reads files of `torch.save` without torch, by an unpickler that runs no stored code.
 
-The errors of this module begin with "it" or "its". `zoo.checkpoint.formats` adds the
-path of the file.
+Errors begin with "it" or "its"; `zoo.checkpoint.formats` adds the path of the file.
 """
 
 import io
@@ -34,48 +33,38 @@ def open_torch(path):
     Since version 1.6 the file is a zip archive. Before, it was five pickles and data.
     ValueError if it is not such a file, or does not hold exactly one dict of tensors.
     """
-    readers = _readers(*_open(path, TensorUnpickler))
-    if readers is None:
-        raise ValueError("it does not hold exactly one dict of tensors")
-    return readers
+    tensors, read = _open(path, TensorUnpickler)
+    return _readers(tensors, read, "it does not hold exactly one dict of tensors")
 
 
 def open_torch_entries(path, key):
-    """Opens a file of `torch.save` that holds a dict of tensors among other objects.
+    """Opens a file of `torch.save` whose entry `key` is a dict of tensors.
 
-    The tensors are under `key` in the dict that the file holds. Returns the functions
-    that read them, by name, and the other entries, where every object is a `Record`.
-
-    Raises:
-        ValueError: if it is not such a file, or asks for a class or function of another
-            module than those of `RECORDED`.
+    Returns the functions that read the tensors, by name, and the other entries, where
+    every object is a `Record`. ValueError if it is not such a file, or asks for a class
+    or function of another module than those of `RECORDED`.
     """
     entries, read = _open(path, RecordUnpickler)
-    readers = (
-        _readers(entries.pop(key, None), read) if isinstance(entries, dict) else None
-    )
-    if readers is None:
-        raise ValueError(f"it does not hold a dict with a dict of tensors as {key!r}")
-    return readers, entries
+    problem = f"it does not hold a dict with a dict of tensors as {key!r}"
+    tensors = entries.pop(key, None) if isinstance(entries, dict) else None
+    return _readers(tensors, read, problem), entries
 
 
 def open_torch_state(path, key):
     """As `open_torch_entries` without entries; the dict may also stand alone."""
     entries, read = _open(path, RecordUnpickler)
     inner = entries.get(key) if isinstance(entries, dict) else None
-    readers = _readers(entries if inner is None else inner, read)
-    if readers is None:
-        raise ValueError(f"it holds neither a dict of tensors nor one as {key!r}")
-    return readers
+    problem = f"it holds neither a dict of tensors nor one as {key!r}"
+    return _readers(entries if inner is None else inner, read, problem)
 
 
-def _readers(tensors, read):
-    """The functions that read the tensors of a dict; None if it holds anything else."""
+def _readers(tensors, read, problem):
+    """The functions that read the tensors of a dict; ValueError if it holds others."""
     if not isinstance(tensors, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor)
         for name, tensor in tensors.items()
     ):
-        return None
+        raise ValueError(problem)
     sizes, shared, seen = {}, {}, 0
     for name, tensor in tensors.items():
         key = tensor.storage.key

@@ -19,8 +19,7 @@ def write_torch(path, arrays):
     """Writes float16 or float32 arrays as a state dict, in torch's zip format (1.6).
 
     `torch.load(path, weights_only=True)` reads it. An array under several names is
-    stored once, as torch stores shared weights. The files of equal arrays are equal.
-    ValueError for other dtypes.
+    stored once, as torch stores shared weights. Files of equal arrays are equal.
     """
     storages, items = {}, []
     for name, array in arrays.items():

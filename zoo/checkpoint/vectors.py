@@ -78,8 +78,13 @@ def _text_rows(path, file):
     fields = first.split()
     if len(fields) == 2 and all(map(_is_count, fields)):
         count, width = map(int, fields)
+    elif not first.strip():
+        raise ValueError(
+            f"`{path}` must hold word vectors. Received: an empty first line. Check "
+            "the path."
+        )
     else:
-        yield _text_row(path, 1, first, None) if first.strip() else _none(path)
+        yield _text_row(path, 1, first, None)
         width = len(fields) - 1
     found = 0
     for number, line in enumerate(file, start=2):
@@ -96,13 +101,6 @@ def _text_rows(path, file):
 def _is_count(field):
     """Whether a field, bytes, is a number of at most nine digits."""
     return field.isdigit() and len(field) < 10
-
-
-def _none(path):
-    raise ValueError(
-        f"`{path}` must hold word vectors. Received: an empty first line. Check the "
-        "path."
-    )
 
 
 def _text_row(path, number, line, width):
