@@ -16,12 +16,10 @@ ERRORS = (*ERRORS, tf.errors.InvalidArgumentError)
 
 
 def reading(path, field, when=True):
-    """A context whose errors name the file and the field of a preset; see `naming`.
+    """A context whose errors name `path`, a preset, and its field; see `naming`.
 
-    Args:
-        path: the `preset.json`, or a directory of another layout.
-        field: str, the field of the `preset.json`, or None if it is unknown.
-        when: bool, False for an error that comes from an option of the user.
+    `field` is None if it is unknown. `when` is False for an error that comes from an
+    option of the user.
     """
     if not when:
         return contextlib.nullcontext()
@@ -37,9 +35,6 @@ def build_backbone(family, config, dtype=None, parts=None):
         dtype: policy of the model.
         parts: dict of name to backbone, for a family that has parts.
 
-    Returns:
-        zoo.backbone.Backbone.
-
     Raises:
         ValueError: if the family or a field is unknown, or a value is out of range.
     """
@@ -49,7 +44,7 @@ def build_backbone(family, config, dtype=None, parts=None):
 
 
 def build_tokenizer(family, description, files=None):
-    """Makes the tokenizer of a preset.
+    """Makes the tokenizer of a preset; ValueError if the family has none such.
 
     Args:
         family: `zoo.Family`.
@@ -57,12 +52,6 @@ def build_tokenizer(family, description, files=None):
             class of the family that takes the arguments is used.
         files: dict of file name to bytes, of a preset of our own; or None for another
             layout, whose reader may give paths.
-
-    Returns:
-        `zoo.text.Tokenizer`.
-
-    Raises:
-        ValueError: if the family has no such tokenizer.
     """
     name, arguments = description.get("class_name"), description.get("arguments") or {}
     kinds = tokenizer_classes(family)

@@ -25,22 +25,11 @@ LONGEST_ROW = 10**5  # most tokens of a row and characters of a word
 
 
 def read_source(directory, layout=None, file=None, languages=None):
-    """Reads a directory of any layout.
+    """Reads a directory of any layout as a `Source`, checked before any model is built.
 
-    Args:
-        directory: pathlib.Path.
-        layout: str, the layout to read if the directory has several.
-        file: str, the name of the checkpoint to read if the directory has several.
-        languages: pair of str, see `zoo.from_preset`.
-
-    Returns:
-        `Source`, whose values were checked as far as possible without building the
-        model.
-
-    Raises:
-        FileNotFoundError: if no family can read the directory.
-        ValueError: if files are damaged or do not fit each other, or if there is no
-            such layout or checkpoint.
+    `layout`, `file` and `languages` are as in `zoo.from_preset`. FileNotFoundError if
+    no family can read the directory; ValueError if files are damaged or do not fit each
+    other, or there is no such layout or checkpoint.
     """
     found = choose_layout(directory, layout)
     if found is None:
@@ -62,11 +51,7 @@ def read_source(directory, layout=None, file=None, languages=None):
 
 
 def check_source(source):
-    """Checks sizes and labels of a preset.
-
-    Raises:
-        ValueError: if one is wrong. The message names the file and the field.
-    """
+    """Checks sizes and labels of a preset; ValueError names the file and the field."""
     sizes, parts = collections.Counter(), {}
     for path, array in source.weights.items():
         sizes[top(path)] += array.size
@@ -83,18 +68,10 @@ def check_source(source):
 
 
 def _check_model(source, field, family, values, stored, parts=None):
-    """Checks a config, and compares its size with the number of stored values.
+    """Checks a config; returns a function that makes the model.
 
-    Args:
-        source: `Source`.
-        field: str, the field of its record that holds the config.
-        family: `zoo.Family`.
-        values: dict, fields of the config.
-        stored: int, or None if no values are stored.
-        parts: dict of the name of a part to the function that makes it.
-
-    Returns:
-        The function without arguments that makes the model.
+    `field` is that of the record which holds the config, `values`. `stored` is how many
+    values are stored, or None. `parts` has the function that makes each part.
     """
     where, parts = f"`{field}` of {source.path}", parts or {}
     config = make_config(family.backbone.config_class, values, where)

@@ -14,19 +14,14 @@ def describe(preset, layout=None, file=None, languages=None):
     """Describes what `from_preset` would load. It downloads nothing.
 
     Args:
-        preset, layout, file, languages: see `zoo.from_preset`.
+        preset, layout, file, languages: see `zoo.from_preset`, also for errors. The
+            files of a URI must be on this machine.
 
     Returns:
         dict of plain values: family, layout, config, parameters, tokenizer, task and
         heads; of an ensemble, members, a list of them. For the name of a preset, also
         the fields of its record. If its files are not on this machine, the fields of
         the record only.
-
-    Raises:
-        KeyError: if the name is unknown.
-        FileNotFoundError: if the directory does not exist or no family can read it, or
-            if the files of a URI are not on this machine.
-        ValueError: if the preset is damaged, as in `from_preset`.
     """
     named = not os.path.isdir(preset) and os.fspath(preset) in list_presets()
     record = preset_info(os.fspath(preset)) if named else {}
@@ -56,16 +51,9 @@ def describe(preset, layout=None, file=None, languages=None):
 
 
 def saved_task(preset):
-    """Finds the task that was saved with a preset, or that a converted one has.
+    """The task class that was saved with a preset, or of a converted one; else None.
 
-    Args:
-        preset: see `zoo.from_preset`, which raises the same errors.
-
-    Returns:
-        subclass of `zoo.tasks.Task`, or None for a backbone.
-
-    Raises:
-        ValueError: also if the preset is an ensemble.
+    Errors are those of `zoo.from_preset`; also ValueError for an ensemble.
     """
     directory = find_preset(preset)
     if find_members(directory):

@@ -113,9 +113,8 @@ def _ensemble(members, task, choices, learning_rate, **options):
 def is_shipped(preset):
     """Whether `preset` is the name of a preset that is part of the package."""
     name = os.fspath(preset)
-    if os.path.isdir(name) or name not in list_presets():
-        return False
-    return "weights" in preset_info(name)
+    known = not os.path.isdir(name) and name in list_presets()
+    return known and "weights" in preset_info(name)
 
 
 def _check_rate(learning_rate, preset, task):
@@ -130,12 +129,7 @@ def _check_rate(learning_rate, preset, task):
 
 
 def build_model(
-    source,
-    task="auto",
-    dtype=None,
-    load_weights=True,
-    options=None,
-    learning_rate=None,
+    source, task="auto", dtype=None, load_weights=True, options=None, learning_rate=None
 ):
     """Makes the model of a preset that was read; see `from_preset`.
 
@@ -234,10 +228,8 @@ def _split_options(source, task, options):
                 f"Unknown option for task {called!r}. Received: {name!r}. Did you mean "
                 f"{near!r}? The options are {', '.join(known)}."
             )
-    return (
-        {k: v for k, v in options.items() if k not in accepted},
-        {k: v for k, v in options.items() if k in accepted},
-    )
+    task_options = {k: v for k, v in options.items() if k in accepted}
+    return {k: v for k, v in options.items() if k not in accepted}, task_options
 
 
 def _named_variables(model, backbone):
@@ -248,12 +240,9 @@ def _named_variables(model, backbone):
 
 
 def _find_new_heads(model, backbone, source):
-    """The names of the layers of a task that have no stored weights, list of str.
-
-    The head of a task is loaded if the task and its labels are the saved ones, or if it
-    is a pretrained head of the family.
-    """
-    if _keeps_head(model, source):
+    """The names of the layers of a task that have no stored weights, list of str."""
+    saved = source.task is not None and type(model) is source.task
+    if saved and model.has_saved_head(source.task_options):
         return []
     variables, body = _named_variables(model, backbone)
     heads = {*source.family.heads.values()}
@@ -297,10 +286,3 @@ def _load(model, backbone, source, new_heads):
         for path, array in source.weights.items()
         if path not in wanted and top(path) in heads
     }
-
-
-def _keeps_head(model, source):
-    """Whether the model is the saved task, and its head is like the saved one."""
-    if source.task is None or type(model) is not source.task:
-        return False
-    return model.has_saved_head(source.task_options)

@@ -30,16 +30,15 @@ class Source:
         layout: str, such as "zoo" or "hugging_face".
         family: `zoo.Family`.
         config: dict, fields of the family's config.
-        weights: dict of the path of a variable to float32 or int8 array; those of heads
-            as well.
+        weights: dict of the path of a variable, also of a head, to float32 or int8
+            array.
         tokenizer: dict of class_name and arguments, or None.
         files: dict of name to bytes, the files of the tokenizer; None for another
             layout than our own.
         task: the saved task, a subclass of `zoo.tasks.Task`, or None.
         task_options: dict, arguments of the saved task.
         head_options: dict, arguments of tasks that use the stored heads.
-        parts: dict of name to the record of a part, see `zoo.backbone.Backbone`.
-        defaults: dict, defaults for fine-tuning, see `zoo.backbone.Backbone`.
+        parts, defaults: dicts, see `zoo.backbone.Backbone`.
         quantized: dict of the path of a layer to how it is quantized, see
             `zoo.layers.quantization_words`.
     """
@@ -83,32 +82,26 @@ def find_layouts(directory):
 
 
 def choose_layout(directory, name=None):
-    """Finds the family and the layout of a directory.
+    """Finds the (`zoo.Family`, `zoo.Layout`) of a directory.
 
-    Returns:
-        (`zoo.Family`, `zoo.Layout`); (None, None) for our own layout; None if no family
-        can read the directory.
-
-    Raises:
-        ValueError: if the directory does not have the layout `name`, or has several and
-            none was named.
+    The result is (None, None) for our own layout, and None if no family can read the
+    directory. ValueError if it lacks the layout `name`, or has several and none was
+    named.
     """
     has_record = (directory / RECORD).is_file()
     if has_record and name in (None, OWN_LAYOUT):
         return None, None
     found = find_layouts(directory)
     names = [layout.name for _, layout in found]
-    if name is not None:
-        if name not in names:
-            if has_record:
-                names.insert(0, OWN_LAYOUT)
-            raise ValueError(
-                f"`layout` must be one that {directory} holds: "
-                f"{', '.join(names) or 'none'}. Received: {name!r}."
-            )
-        return found[names.index(name)]
-    only = only_layout(names, directory)
-    return found[names.index(only)] if only else None
+    if name is None:
+        name = only_layout(names, directory)
+    elif name not in names:
+        known = ", ".join([OWN_LAYOUT, *names] if has_record else names)
+        raise ValueError(
+            f"`layout` must be one that {directory} holds: {known or 'none'}. "
+            f"Received: {name!r}."
+        )
+    return found[names.index(name)] if name else None
 
 
 def read_own(directory):
@@ -175,21 +168,19 @@ def read_foreign(directory, family, layout, file=None, languages=None):
         defaults = {**EMBEDDER_DEFAULTS, "pooling": EMBEDDER_POOLINGS[found.pooling]}
     if {*found.heads} & {*family.heads}:
         head_options = {f"head_{k}": v for k, v in found.head_options.items()}
+    tokenizer, arguments = None, dict(found.tokenizer or {})
+    if found.tokenizer:
+        tokenizer = {"class_name": arguments.pop("class_name", None)}
+        tokenizer["arguments"] = arguments
     return Source(
         path=directory,
         layout=layout.name,
         family=family,
         config=dataclasses.asdict(found.config),
         weights=found.weights,
-        tokenizer=found.tokenizer and _tokenizer(found.tokenizer),
+        tokenizer=tokenizer,
         task=task,
         task_options=options or {},
         head_options=head_options,
         defaults=defaults,
     )
-
-
-def _tokenizer(converted):
-    """The description of a converted tokenizer, see `build_tokenizer`."""
-    arguments = {k: v for k, v in converted.items() if k != "class_name"}
-    return {"class_name": converted.get("class_name"), "arguments": arguments}
