@@ -4,15 +4,20 @@ import itertools
 
 from zoo.checks.user_warnings import warn_user
 
-MOST_PATHS = 1000  # of a directory, which are looked at for a message
+# Files of a directory that a message looks at, and that it names.
+MOST_PATHS, MOST_NAMES = 1000, 12
 
 
 def warn_without_tokenizer(directory, names):
     """Warns that a directory lacks the files `names` of a tokenizer."""
+    paths = itertools.islice(directory.rglob("*"), MOST_PATHS)
+    found = sorted(str(p.relative_to(directory)) for p in paths if p.is_file())
+    if len(found) > MOST_NAMES:
+        found = [*found[:MOST_NAMES], "..."]
     warn_user(
         f"{directory} must hold {names} for a tokenizer. Received: "
-        f"{', '.join(list_names(directory))}. The model has no tokenizer; it takes the "
-        "ids of tokens. Add the file, or rename it if it is there."
+        f"{', '.join(found)}. The model has no tokenizer; it takes the ids of tokens. "
+        "Add the file, or rename it if it is there."
     )
 
 
@@ -24,11 +29,3 @@ def warn_of_added_tokens(directory, tokens):
             f"{', '.join(map(str, tokens)):.200}. In a text, zoo reads them as plain "
             "text."
         )
-
-
-def list_names(directory, most=12):
-    """The names of some files of a directory for a message, sorted, list of str."""
-    paths = itertools.islice(directory.rglob("*"), MOST_PATHS)
-    paths = [path for path in paths if path.is_file()]
-    names = sorted(str(path.relative_to(directory)) for path in paths)
-    return [*names[:most], "..."] if len(names) > most else names

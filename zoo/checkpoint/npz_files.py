@@ -21,17 +21,13 @@ def open_npz(path):
     def read(name):
         member = file.zip.getinfo(f"{name}.npy")
         with file.zip.open(member) as opened:
-            _check_header(opened, member.file_size)
+            read_header = np.lib.format.read_array_header_2_0
+            if np.lib.format.read_magic(opened)[0] == 1:
+                read_header = np.lib.format.read_array_header_1_0
+            shape, _, dtype = read_header(opened)
+        size = member.file_size
+        if math.prod(shape) * dtype.itemsize > size:
+            raise ValueError(f"its shape {shape} does not fit its {size} bytes")
         return file[name]
 
     return {name: lambda name=name: read(name) for name in file.files}
-
-
-def _check_header(file, size):
-    """Raises if a file of NumPy says that it holds more than its size in bytes."""
-    read = np.lib.format.read_array_header_2_0
-    if np.lib.format.read_magic(file)[0] == 1:
-        read = np.lib.format.read_array_header_1_0
-    shape, _, dtype = read(file)
-    if math.prod(shape) * dtype.itemsize > size:
-        raise ValueError(f"its shape {shape} does not fit its {size} bytes")

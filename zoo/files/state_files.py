@@ -68,20 +68,16 @@ def check_shape(value, shape, where):
         for number, item in enumerate(value):
             check_shape(item, shape[0], _inside(where, f"[{number}]"))
     elif isinstance(shape, dict):
-        _check_fields(value, shape, where)
-
-
-def _check_fields(value, shape, where):
-    missing = [name for name in shape if name is not str and name[-1] != "?"]
-    missing = [name for name in missing if name not in value]
-    if missing:
-        raise ValueError(f"{where} lacks {', '.join(missing)}")
-    for name, item in value.items():
-        part = shape.get(name, shape.get(str))
-        if f"{name}?" in shape:
-            part = None if item is None else shape[f"{name}?"]
-        if part is not None:
-            check_shape(item, part, _inside(where, name))
+        missing = [name for name in shape if name is not str and name[-1] != "?"]
+        missing = [name for name in missing if name not in value]
+        if missing:
+            raise ValueError(f"{where} lacks {', '.join(missing)}")
+        for name, item in value.items():
+            part = shape.get(name, shape.get(str))
+            if f"{name}?" in shape:
+                part = None if item is None else shape[f"{name}?"]
+            if part is not None:
+                check_shape(item, part, _inside(where, name))
 
 
 def _inside(where, name):

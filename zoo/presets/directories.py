@@ -59,7 +59,11 @@ def preset_info(name):
         KeyError: if there is no such preset. The message has the nearest names.
     """
     if name not in _directories():
-        near = _nearest_names(name.lower())
+        text = name.lower()
+        near = difflib.get_close_matches(text, _directories(), n=3, cutoff=0.5)
+        if not near:  # names that have it as a part
+            parts = [known for known in _directories() if text in known]
+            near = difflib.get_close_matches(text, parts, n=3, cutoff=0.0)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise KeyError(
             f"No preset is called {name!r}.{hint} `zoo.list_presets()` names all. A "
@@ -69,13 +73,6 @@ def preset_info(name):
     record = _read(path)
     record = record if path.name == RECORD else record[name]
     return {"name": name, **record}
-
-
-def _nearest_names(text):
-    """Up to three names of presets that are like a text, or else have it as a part."""
-    near = difflib.get_close_matches(text, _directories(), n=3, cutoff=0.5)
-    parts = [name for name in _directories() if text in name]
-    return near or difflib.get_close_matches(text, parts, n=3, cutoff=0.0)
 
 
 def shipped_directory(name):

@@ -33,13 +33,19 @@ def describe(preset, layout=None, file=None, languages=None):
     source = read_source(directory, layout, file, languages)
     model = build_model(source)  # raises what `from_preset` raises
     backbone = model if source.task is None else model.backbone
-    layers = {top(path) for path in source.weights}
+    layers, tokenizer = {top(path) for path in source.weights}, backbone.tokenizer
+    if tokenizer is not None:
+        tokenizer = {
+            "class_name": type(tokenizer).__name__,
+            "arguments": tokenizer.to_files()[0],
+            "tokens": tokenizer.vocabulary_size,
+        }
     described = {
         "family": source.family.name,
         "layout": source.layout,
         "config": source.config,
         "parameters": int(sum(array.size for array in source.weights.values())),
-        "tokenizer": _describe_tokenizer(backbone.tokenizer),
+        "tokenizer": tokenizer,
         "task": None,
         "heads": [h for h, layer in source.family.heads.items() if layer in layers],
     }
@@ -59,12 +65,3 @@ def saved_task(preset):
     if find_members(directory):
         raise ensemble_error(preset)
     return read_source(directory).task
-
-
-def _describe_tokenizer(tokenizer):
-    """The class, the arguments and the size of a tokenizer, a dict; None for None."""
-    if tokenizer is None:
-        return None
-    arguments, _ = tokenizer.to_files()
-    kind = {"class_name": type(tokenizer).__name__}
-    return {**kind, "arguments": arguments, "tokens": tokenizer.vocabulary_size}
