@@ -13,19 +13,13 @@ MAX_NAMES = 16  # of each array, on average; a shared table has three
 
 
 def read_ctranslate2(path):
-    """Reads a `model.bin`.
+    """Reads a `model.bin`, whose path is a pathlib.Path.
 
     Source: `python/ctranslate2/specs/model_spec.py` of OpenNMT/CTranslate2.
 
-    Args:
-        path: pathlib.Path.
-
-    Returns:
-        Tuple of the name of the model, such as "TransformerBase"; the version of the
-        file, int; and a dict of name to array. Names of one array have the same array.
-
-    Raises:
-        ValueError: if the file is damaged, or of an unknown version or kind of numbers.
+    Returns the name of the model, such as "TransformerBase"; the version of the file,
+    int; and a dict of name to array. Names of one array have the same array. ValueError
+    if the file is damaged, or of an unknown version or kind of numbers.
     """
     content = memoryview(path.read_bytes())
     try:

@@ -146,11 +146,11 @@ def open_state_dict(path, key="model"):
     """Opens a file of `torch.save` with a state dict, whatever its suffix is.
 
     fastai 0.7 gives such files the suffix .h5. Later versions store the state of the
-    optimizer beside the state dict.
+    optimizer beside the state dict, which is then the entry `key`.
 
     Args:
         path: str or pathlib.Path.
-        key: str, the entry with the state dict if the file has other entries.
+        key: str.
 
     Returns:
         `Checkpoint` of the state dict.

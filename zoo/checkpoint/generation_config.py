@@ -47,7 +47,7 @@ WITHOUT_EFFECT = {
 
 
 def read_generation(directory, end=None, longest=None, defaults=None):
-    """Reads the defaults of `generate`.
+    """Reads the defaults of `generate`, a dict of fields of `GenerationOptions`.
 
     `max_length` and `min_length` are only read for a model that reads a source, since
     they count the tokens of a prompt, too. A warning names options that zoo lacks.
@@ -59,9 +59,6 @@ def read_generation(directory, end=None, longest=None, defaults=None):
         longest: int, the positions of a decoder that reads a source; None for a model
             without a source.
         defaults: dict, what an older directory leaves out.
-
-    Returns:
-        dict of options of `zoo.generation.GenerationOptions`.
 
     Raises:
         ValueError: if the file is damaged.
@@ -133,13 +130,9 @@ def _is_word(word):
 def _read_lengths(values, found, longest):
     """Sets the limits of the number of new tokens; the end counts as one of them."""
     most, least = found["max_new_tokens"], found["min_new_tokens"]
-    if (
-        longest is not None
-        and most is None
-        and isinstance(values.get("max_length"), int)
-    ):
-        # Hugging Face counts the first token that the decoder reads.
-        most = values["max_length"] - 1
+    limit = values.get("max_length")
+    if longest is not None and most is None and isinstance(limit, int):
+        most = limit - 1  # Hugging Face counts the first token that the decoder reads
     if longest is not None and isinstance(most, int):
         most = min(most, longest)
     # There, the end is no new token, but it counts for `min_length`.

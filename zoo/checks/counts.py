@@ -8,10 +8,10 @@ from zoo.checks.ranges import LARGEST_INTEGER
 
 
 def whole_number(value, name, least=None, way="", most=LARGEST_INTEGER):
-    """An integer, int; ValueError if `value` is another type, too small or too large.
+    """An integer, int, from `least`, if any, to `most`; ValueError for other values.
 
-    The integers of NumPy are integers, booleans are not. `least` may be None. The
-    message has the `name` of the argument, and ends with `way`: what to use instead.
+    The integers of NumPy are integers, booleans are not. The message has the `name` of
+    the argument, and ends with `way`: what to use instead.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)
@@ -27,19 +27,11 @@ def whole_number(value, name, least=None, way="", most=LARGEST_INTEGER):
 
 
 def check_corpus(ids, offsets):
-    """The ids of many texts and where each text begins, checked.
+    """Checks ids (T,), integers, and `offsets` (D + 1,), which do not fall.
 
-    Args:
-        ids: integers (T,), an array, also one on disk.
-        offsets: integers (D + 1,) that do not fall. Text i is
-            `ids[offsets[i] : offsets[i + 1]]`.
-
-    Returns:
-        ids, unchanged; and offsets, int64.
-
-    Raises:
-        ValueError: if they have another shape or type, an id is negative or above
-            int32, or a text is not within `ids`.
+    Text i is `ids[offsets[i] : offsets[i + 1]]`. Returns ids, unchanged, and offsets,
+    int64. ValueError if they have another shape or type, an id is negative or above
+    int32, or a text is not within `ids`.
     """
     ids, starts = np.asanyarray(ids), np.asarray(offsets)
     for name, values in (("ids", ids), ("offsets", starts)):

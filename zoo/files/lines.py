@@ -9,14 +9,10 @@ from zoo.files.whole_files import open_text
 def read_lines(source, newline=None):
     r"""Yields the lines of a text file without their ends.
 
-    Args:
-        source: path of a UTF-8 file, plain, `.gz` or `.xz`; or an open file of text. A
-            byte order mark is left out.
-        newline: str, see `open`. By default `\n`, `\r\n` and `\r` end a line. With
-            `"\n"`, a `\r` inside of a line is a character of it.
-
-    Raises:
-        OSError, ValueError: as `open_text`.
+    `source` is the path of a UTF-8 file, plain, `.gz` or `.xz`, or an open file of
+    text; a byte order mark is left out. By default `\n`, `\r\n` and `\r` end a line.
+    With `"\n"` as `newline`, a `\r` inside of a line is a character of it. OSError and
+    ValueError are those of `open_text`.
     """
     opened = contextlib.nullcontext(source)
     if isinstance(source, (str, os.PathLike)):
@@ -30,13 +26,9 @@ def read_lines(source, newline=None):
 def corpus_lines(texts):
     """Yields texts, and the lines of files with their ends.
 
-    Args:
-        texts: iterable of str or bytes, which are texts, and of `pathlib.Path` of UTF-8
-            files, plain, `.gz` or `.xz`.
-
-    Raises:
-        TypeError: if `texts` is a single str, or has an entry of another type.
-        ValueError: if a file is damaged or not UTF-8.
+    `texts` has str or bytes, which are texts, and `pathlib.Path` of UTF-8 files, plain,
+    `.gz` or `.xz`. TypeError if it is a single str, or has an entry of another type.
+    ValueError if a file is damaged or not UTF-8.
     """
     if isinstance(texts, (str, bytes, os.PathLike)):
         raise TypeError(

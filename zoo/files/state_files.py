@@ -19,15 +19,9 @@ COMPUTED_AGAIN = "Remove it, and the same command computes it again."
 def read_state(path, what, shape, advice=COMPUTED_AGAIN):
     """Reads a JSON file that zoo has written.
 
-    Args:
-        path: path of the file.
-        what: str, what the file is, such as "a result of the suite".
-        shape: what it must hold, see `check_shape`.
-        advice: str, a sentence that says what the user can do.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it is damaged. The message names the file.
+    `what` says what the file is, such as "a result of the suite", `shape` what it must
+    hold, see `check_shape`, and `advice` what the user can do. FileNotFoundError if
+    there is no such file; ValueError, which names it, if it is damaged.
     """
     path = pathlib.Path(path)
     try:

@@ -40,15 +40,10 @@ NOTHING_WRITTEN = "Nothing was written."
 
 
 def open_any(path, mode="rb", **options):
-    """Opens a file, which may be compressed.
+    """Opens a file, which may be compressed, with options of `open` such as encoding.
 
-    Args:
-        path: pathlib.Path. `.gz` means gzip, `.xz` lzma, any other suffix none.
-        mode: str, the mode of `open`, with its b or t.
-        **options: options of `open`, such as encoding.
-
-    Returns:
-        The open file. A read raises ValueError as `zoo.files.inflation.BoundedReader`.
+    `.gz` means gzip, `.xz` lzma, any other suffix none. `mode` ends with b or t. A read
+    raises ValueError as `zoo.files.inflation.BoundedReader`.
     """
     opener = OPENERS.get(path.suffix)
     if opener is None:
@@ -113,12 +108,8 @@ class WriteErrors(contextlib.AbstractContextManager):
 
     Libraries such as TensorFlow, h5py and safetensors report a full disk with
     exceptions of their own, which contain the text of the operating system's error.
-    Other exceptions pass through unchanged.
-
-    Args:
-        path: the path to name in the message.
-        numbers: tuple of int, the error numbers to replace: `FULL_DISK`, or all
-            `WRITE_FAILURES`.
+    Other exceptions pass through unchanged. The message names `path`. The error numbers
+    to replace are `FULL_DISK`, or all `WRITE_FAILURES`.
     """
 
     def __init__(self, path, numbers=FULL_DISK):
@@ -151,17 +142,10 @@ def replacing(path):
     working directory and a mount point cannot be renamed: the entries of the temporary
     directory are moved into them.
 
-    Args:
-        path: path of a file, or of a directory that is empty or does not exist.
-            Missing parent directories are created.
-
-    Yields:
-        pathlib.Path that does not exist yet, on the same disk as `path` and with the
-        same suffix.
-
-    Raises:
-        OSError: if the disk is full, the permission to write is missing or the
-            directory is not empty.
+    `path` is a file, or a directory that is empty or does not exist; missing parents
+    are created. The temporary path does not exist yet. It is on the same disk, with the
+    same suffix. OSError if the disk is full, the permission to write is missing or the
+    directory is not empty.
     """
     path = pathlib.Path(path)
     target = pathlib.Path(os.path.realpath(path))

@@ -27,16 +27,11 @@ def reading(path, field, when=True):
 
 
 def build_backbone(family, config, dtype=None, parts=None):
-    """Makes a backbone with random weights.
+    """Makes a backbone with random weights, of the family called `family`.
 
-    Args:
-        family: str, such as "bert".
-        config: dict, fields of the family's config.
-        dtype: policy of the model.
-        parts: dict of name to backbone, for a family that has parts.
-
-    Raises:
-        ValueError: if the family or a field is unknown, or a value is out of range.
+    `config` has fields of the family's config, `dtype` is the policy of the model, and
+    `parts` has backbones by name, for a family that has parts. ValueError if the family
+    or a field is unknown, or a value is out of range.
     """
     backbone_class = find_family(family).backbone
     config = make_config(backbone_class.config_class, config, backbone_class.__name__)
