@@ -208,11 +208,7 @@ def set_collective_keys(strategy, first):
 
 
 class ResourceHooks:
-    """Base of a resource, before TensorFlow's `TrackableResource`.
-
-    Hooks:
-        create(): a new handle of the resource.
-    """
+    """Base of a resource; `create()` returns a new handle for `TrackableResource`."""
 
     def _create_resource(self):
         return self.create()

@@ -92,7 +92,7 @@ def _repeat_problems(trials):
         "keeps state between requests, or uses random numbers"
         for name, (again,) in _outputs(trials, "repeat").items()
         for key, value in again.items()
-        if name in first and not _same(value, first[name][0][key], _REPEAT_TOLERANCE)
+        if name in first and not same(value, first[name][0][key], _REPEAT_TOLERANCE)
     ]
 
 
@@ -116,7 +116,7 @@ def _batching_finding(trials):
                 )
                 continue
             pairs = [(value[i : i + 1], row) for i, row in enumerate(singles)]
-            if not all(_same(*_overlap(*pair), _BATCH_TOLERANCE) for pair in pairs):
+            if not all(same(*_overlap(*pair), _BATCH_TOLERANCE) for pair in pairs):
                 problems.append(f"{where} differs between a single row and a batch")
             elif any(common.shape != single.shape for common, single in pairs):
                 warnings.append(f"the width of {where} depends on the other rows")
@@ -134,11 +134,12 @@ def _overlap(first, second):
     return first[window], second[window]
 
 
-def _same(first, second, tolerance):
+def same(first, second, tolerance, equal_nan=True):
+    """Whether two arrays are equal, up to a tolerance of floating point numbers."""
     if first.shape != second.shape:
         return False
-    if first.dtype.kind == "f":
-        return np.allclose(first, second, tolerance, tolerance, equal_nan=True)
+    if second.dtype.kind == "f":
+        return np.allclose(first, second, tolerance, tolerance, equal_nan)
     return bool(np.all(first == second))
 
 

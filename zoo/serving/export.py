@@ -11,7 +11,7 @@ import tensorflow as tf
 from tensorflow.saved_model.experimental import TrackableResource
 
 from zoo.files.whole_files import WRITE_FAILURES, WriteErrors, removed_at_end
-from zoo.serving.answers import advise
+from zoo.serving.answers import advise, same
 from zoo.serving.changes import warn_of_changes
 from zoo.serving.graph import SavedGraph
 from zoo.serving.lint import lint
@@ -239,7 +239,7 @@ def _check_answers(directory, endpoints):
             _refuse(f"signature {endpoint.name!r}: {advise(answer.error)}")
         for name, expected in endpoint.call_on_example().items():
             received = answer.outputs[name]
-            if not _agree(expected, received):
+            if not same(received, expected, _TOLERANCE, equal_nan=False):
                 _refuse(
                     f"signature {endpoint.name!r} answers {name!r} with "
                     f"{received!r:.200}, but its function with {expected!r:.200}"
@@ -252,11 +252,3 @@ def _refuse(reason):
         f"functions. Received: {reason}. Nothing was published. For details, export "
         "with check=False and call `zoo.serving.diagnose`."
     )
-
-
-def _agree(expected, received):
-    if expected.shape != received.shape:
-        return False
-    if expected.dtype.kind == "f":
-        return np.allclose(received, expected, rtol=_TOLERANCE, atol=_TOLERANCE)
-    return bool(np.all(received == expected))
