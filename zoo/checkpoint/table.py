@@ -128,8 +128,8 @@ def module_rows(modules, leaves, transposed=False, heads=False, operations=None)
             replaces `{}` in the name of the module, or follows a name without it. It
             may have several such values.
         transposed: bool, whether kernels are stored as (outputs, inputs).
-        heads: bool, whether the kernels of attention are stored as (D, H, K) and (H, K,
-            D).
+        heads: bool, whether the kernels of attention are stored as (D, H, K) and
+            (H, K, D).
         operations: dict of our module to its operation, for some modules.
     """
     rows = []

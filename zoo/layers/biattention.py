@@ -47,8 +47,8 @@ class AttentivePooling(keras.layers.Layer):
     `[max_t h_t; min_t h_t; mean_t h_t; sum_t softmax_t(h_t . v) h_t]` with a learned v,
     without masked positions; 0 for a row without tokens. It computes in float32.
 
-    Source: McCann et al. 2017, section 4. The paper and AllenNLP add a bias to `h_t .
-    v`, which does not change the softmax.
+    Source: McCann et al. 2017, section 4. The paper and AllenNLP add a bias to
+    `h_t . v`, which does not change the softmax.
 
     Inputs:
         sequence (B, L, D); padding_mask (B, L), 1 = token.

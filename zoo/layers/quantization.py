@@ -77,8 +77,8 @@ def own_layers(model):
 class MatrixLayer(keras.layers.Layer):
     """A layer whose own matrices `quantize("int8")` stores as int8.
 
-    A matrix W becomes integers `Q = round(s W)` in [-127, 127] and a float scale `s =
-    127 / max |W|` for each column or row. The layer computes with `Q / s` in the
+    A matrix W becomes integers `Q = round(s W)` in [-127, 127] and a float scale
+    `s = 127 / max |W|` for each column or row. The layer computes with `Q / s` in the
     compute dtype; unlike `keras.layers.Dense`, it does not quantize its inputs.
     Quantized matrices are not trainable.
 

@@ -16,9 +16,10 @@ class SampledSoftmax(keras.layers.Layer):
     """Negative log-likelihood of words, by a softmax over all words or over a sample.
 
     Over all words, the loss of a target t is `-log softmax(h E^T + c)[t]`. In training
-    with a sample s of `num_samples` words, it is `-log softmax([h E_t + c_t, h E_s^T +
-    c_s - log Q_s])[0]`, where Q is the expected count of a word in the sample, so that
-    the sums over samples have the sum over all words as their mean.
+    with a sample s of `num_samples` words, it is
+    `-log softmax([h E_t + c_t, h E_s^T + c_s - log Q_s])[0]`, where Q is the expected
+    count of a word in the sample, so that the sums over samples have the sum over all
+    words as their mean.
 
     Word ids must be in the order of decreasing frequency. Words are drawn by Zipf's
     law, `P(k) = log((k + 2) / (k + 1)) / log(V + 1)`: one from each of `num_samples`

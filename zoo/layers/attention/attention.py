@@ -35,8 +35,8 @@ class MultiHeadAttention(CompositeLayer):
         `project`.
 
     Returns:
-        (B, L, D); with `return_scores=True` also the attention weights, float32 (B, H,
-        L, M).
+        (B, L, D); with `return_scores=True` also the attention weights, float32
+        (B, H, L, M).
 
     Raises:
         ValueError: if `num_heads` does not divide D.

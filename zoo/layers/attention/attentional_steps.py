@@ -29,14 +29,14 @@ def attend(h, memory, keys, mask):
 def advance(state, inputs, weights, source):
     """Computes one step.
 
-    `state` is a (R, W), m of each layer (R, W), and c of each layer. `inputs` are x (R,
-    4 W), the product of the token's vector and its kernel, and in training a dropout
-    mask (R, W) for each layer, the last one for a. `weights` are the kernels (2 W, 4 W)
-    and the biases (4 W,) of each layer, and the kernel of the output (M + W, W).
-    `source`: see `attend`.
+    `state` is a (R, W), m of each layer (R, W), and c of each layer. `inputs` are x
+    (R, 4 W), the product of the token's vector and its kernel, and in training a
+    dropout mask (R, W) for each layer, the last one for a. `weights` are the kernels
+    (2 W, 4 W) and the biases (4 W,) of each layer, and the kernel of the output
+    (M + W, W). `source`: see `attend`.
 
-    Returns the next state; and what the gradient needs: the gates of each layer (R, 4
-    W), the attention (R, L), the context (R, M), and a before dropout.
+    Returns the next state; and what the gradient needs: the gates of each layer
+    (R, 4 W), the attention (R, L), the context (R, M), and a before dropout.
     """
     (x, *masks), count = inputs, len(weights) // 2
     below, hidden, cells, gates = state[0], [], [], []

@@ -61,8 +61,9 @@ class RegularizedLogits(TokenLogits):
     """Scores of all tokens, with AWD-LSTM's dropout and two terms of the loss.
 
     In training, the vectors h go through dropout, whose mask all positions of a row
-    share. The loss then also has `activation mean(dropout(h)^2)` and `temporal
-    mean((h_t - h_{t-1})^2)`, means over all elements, masked positions included.
+    share. The loss then also has `activation mean(dropout(h)^2)` and
+    `temporal mean((h_t - h_{t-1})^2)`, means over all elements, masked positions
+    included.
 
     Source: Merity et al. 2018, section 4.5, and their released code. fastai 2 leaves
     the second term out if a batch has one row; this layer keeps it.

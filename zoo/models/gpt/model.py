@@ -94,8 +94,8 @@ class GPT(Backbone):
         the number of the document, by default 1.
 
     Returns:
-        dict of sequence_output (B, L, D). `with_outputs` adds layer_outputs (B, N + 1,
-        L, D) and attention_scores float32 (B, N, H, L, L).
+        dict of sequence_output (B, L, D). `with_outputs` adds layer_outputs
+        (B, N + 1, L, D) and attention_scores float32 (B, N, H, L, L).
 
     Example:
         >>> gpt = GPT(GPTConfig(11, 4, 1, 2, 8, 16))

@@ -47,8 +47,8 @@ class Transformer(Backbone):
         dict of encoder_sequence_output (B, L, D) and decoder_sequence_output (B, T, D).
         `with_outputs` also gives encoder_layer_outputs (B, N + 1, L, D),
         decoder_layer_outputs (B, N + 1, T, D), and, as float32,
-        encoder_attention_scores (B, N, H, L, L), decoder_attention_scores (B, N, H, T,
-        T) and cross_attention_scores (B, N, H, T, L). An encoder alone has
+        encoder_attention_scores (B, N, H, L, L), decoder_attention_scores
+        (B, N, H, T, T) and cross_attention_scores (B, N, H, T, L). An encoder alone has
         sequence_output, layer_outputs and attention_scores.
 
     Example:
