@@ -18,6 +18,10 @@ for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREAD
     os.environ.setdefault(name, "1")
 
 
+# A full collection, which takes a second, is for so many new objects that are frozen.
+MOST_NEW_OBJECTS = 500_000
+
+
 def pytest_collection_finish(session):
     """Splits the CPU into two devices, so that a strategy can have two replicas.
 
@@ -61,8 +65,14 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+@pytest.fixture(scope="session")
+def frozen_objects():
+    """The number of frozen objects at which they are looked at again, in a dict."""
+    return {"limit": gc.get_freeze_count() + MOST_NEW_OBJECTS}
+
+
 @pytest.fixture(autouse=True, scope="module")
-def release_graphs():
+def release_graphs(frozen_objects):
     """Lets go of the training steps of a module; TensorFlow would keep them.
 
     It keeps every graph with a custom gradient, also that of Keras' optimizers, which
@@ -77,6 +87,12 @@ def release_graphs():
             del gradients[name]
         gc.collect()
         gc.freeze()  # what is left belongs to modules, such as those imported since
+        # Or to models that other modules share, which are garbage later.
+        if gc.get_freeze_count() > frozen_objects["limit"]:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            frozen_objects["limit"] = gc.get_freeze_count() + MOST_NEW_OBJECTS
 
 
 @pytest.fixture
