@@ -23,7 +23,6 @@ from benchmarks.peers import (
     FASTAI,
     ZOO,
     facts_of,
-    limit_tensorflow,
     prepared_files,
     require,
 )
@@ -143,9 +142,8 @@ def classify_facts(lengths, parameters, shares, packages, note=""):
     return facts_of(lengths, parameters, shares.shape, packages, **options)
 
 
-def make_zoo(data, threads):
+def make_zoo(data):
     """Ours: `TextClassifier.answer` on a list of str."""
-    limit_tensorflow(threads)
     import numpy as np
 
     import zoo
@@ -212,15 +210,12 @@ def make_learner(directory):
     return learner
 
 
-def start_fastai(data, threads):
+def start_fastai(data):
     """A learner of fastai, the texts, and a function that makes the facts of a peer.
 
     The function takes the probabilities (B, 2) of each text, and a note.
     """
     require("fastai", "spacy", "torch")
-    import torch
-
-    torch.set_num_threads(threads)
     with prepared(data) as (directory, texts):
         learner = make_learner(directory)
     lengths = [len(row[0]) for row in learner.dls.test_dl(texts).dataset]
@@ -232,12 +227,12 @@ def start_fastai(data, threads):
     return learner, texts, functools.partial(classify_facts, *counts, packages=FASTAI)
 
 
-def make_fastai(data, threads):
+def make_fastai(data):
     """The peer fastai 2: `Learner.get_preds` on a test loader of a list of str.
 
     It tokenises every text twice: once to sort them by length, and once to read them.
     """
-    learner, texts, facts = start_fastai(data, threads)
+    learner, texts, facts = start_fastai(data)
 
     def call(**options):
         with learner.no_bar():
@@ -251,9 +246,9 @@ def make_fastai(data, threads):
     return call, facts(shares, note=note)
 
 
-def make_fastai_predict(data, threads):
+def make_fastai_predict(data):
     """The peer fastai 2: `Learner.predict` on one text after the other."""
-    learner, texts, facts = start_fastai(data, threads)
+    learner, texts, facts = start_fastai(data)
     import numpy as np
 
     def call():

@@ -16,7 +16,6 @@ from benchmarks.peers import (
     POLICIES,
     ZOO,
     facts_of,
-    limit_tensorflow,
     require,
 )
 
@@ -89,9 +88,8 @@ def build_zoo(dtype):
     return model
 
 
-def make_zoo(threads, dtype):
+def make_zoo(dtype):
     """Ours: `CausalLM(rows=32)`, `train_on_batch`, which is the step of `fit`."""
-    limit_tensorflow(threads)
     import numpy as np
 
     import zoo
@@ -198,14 +196,13 @@ def make_learner(dtype):
     return learner
 
 
-def make_fastai(threads, dtype):
+def make_fastai(dtype):
     """The peer fastai 2: `Learner.one_batch` with the callbacks of a language model."""
     require("fastai", "torch")
     import torch
 
     if dtype == "bfloat16" and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
         return None, {"skipped": "PyTorch has no LSTM in bfloat16 on this processor"}
-    torch.set_num_threads(threads)
     learner = make_learner(dtype)
     batch = tuple(torch.from_numpy(part).long() for part in make_batch())
     learner("before_validate")

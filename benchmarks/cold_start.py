@@ -128,7 +128,7 @@ def save(kind, vocabulary):
     return holder, json.loads(output.stdout.splitlines()[-1])
 
 
-def run_fresh(program, arguments, threads):
+def run_fresh(program, arguments):
     """Runs a Python program in a new process.
 
     This process must use little memory: on Linux, the peak memory of a new process
@@ -137,7 +137,6 @@ def run_fresh(program, arguments, threads):
     Args:
         program: str, a program that prints the shape of its answer last.
         arguments: iterable of str.
-        threads: int, for all libraries.
 
     Returns:
         Measured.
@@ -145,17 +144,8 @@ def run_fresh(program, arguments, threads):
     Raises:
         RuntimeError: if the program fails.
     """
-    names = (
-        "TF_NUM_INTRAOP_THREADS",
-        "TF_NUM_INTEROP_THREADS",
-        "OMP_NUM_THREADS",
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, *arguments],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **dict.fromkeys(names, str(threads))},
-    )
+    command = [sys.executable, "-c", program, *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     with process.stdout:
         output = process.stdout.read()
     # `process.wait` does not return the resources that the process used.
@@ -169,13 +159,13 @@ def run_fresh(program, arguments, threads):
     return Measured(shape, peak_mib=peak_mib(usage))
 
 
-def make(kind, packages, vocabulary, threads, note=""):
+def make(kind, packages, vocabulary, note=""):
     """Makes the call and the facts of one peer."""
     holder, saved = save(kind, vocabulary)
     arguments = (saved["path"], TEXT)
 
     def call(holder=holder):
-        return run_fresh(PROGRAMS[kind], arguments, threads)
+        return run_fresh(PROGRAMS[kind], arguments)
 
     facts = facts_of(
         [saved["tokens"]], saved["parameters"], (1, LABELS), packages, note=note
@@ -183,26 +173,26 @@ def make(kind, packages, vocabulary, threads, note=""):
     return call, facts
 
 
-def make_zoo(vocabulary, threads):
+def make_zoo(vocabulary):
     """Ours: `from_preset` and `predict`."""
-    return make("zoo", ZOO, vocabulary, threads)
+    return make("zoo", ZOO, vocabulary)
 
 
-def make_zoo_export(vocabulary, threads):
+def make_zoo_export(vocabulary):
     """Our export in plain TensorFlow, with the operations of TensorFlow Text."""
-    return make("zoo_export", TENSORFLOW_TEXT, vocabulary, threads, "without keras")
+    return make("zoo_export", TENSORFLOW_TEXT, vocabulary, "without keras")
 
 
-def make_keras_nlp(vocabulary, threads):
+def make_keras_nlp(vocabulary):
     """keras-nlp: `from_preset` and `predict`."""
     require("keras_nlp")
-    return make("keras_nlp", KERAS_NLP, vocabulary, threads)
+    return make("keras_nlp", KERAS_NLP, vocabulary)
 
 
-def make_transformers(vocabulary, threads):
+def make_transformers(vocabulary):
     """Hugging Face on PyTorch: `from_pretrained` twice and one call."""
     require("torch", "transformers")
-    return make("transformers", TRANSFORMERS, vocabulary, threads)
+    return make("transformers", TRANSFORMERS, vocabulary)
 
 
 PEERS = {

@@ -23,7 +23,6 @@ from benchmarks.peers import (
     TRANSFORMERS,
     ZOO,
     facts_of,
-    limit_tensorflow,
     make_products,
 )
 from benchmarks.same_work import check_new_tokens
@@ -63,9 +62,8 @@ def decode_facts(parameters, packages, note=""):
     return facts_of([LENGTH] * ROWS, None, (ROWS, NEW), packages, note=note)
 
 
-def make_zoo(threads, dtype, beams):
+def make_zoo(dtype, beams):
     """Ours, from texts of numbers to such texts."""
-    limit_tensorflow(threads)
     import numpy as np
 
     import zoo
@@ -113,11 +111,10 @@ def marian(**options):
     return transformers.MarianMTModel(config)
 
 
-def make_transformers(threads, dtype, beams):
+def make_transformers(dtype, beams):
     """Hugging Face's Marian on PyTorch, `generate`."""
     import torch
 
-    torch.set_num_threads(threads)
     model = marian().eval().to(getattr(torch, dtype))
     ids = torch.from_numpy(make_sources()).long()
     limits = {"min_new_tokens": NEW, "max_new_tokens": NEW, "num_beams": beams}
@@ -132,9 +129,8 @@ def make_transformers(threads, dtype, beams):
     return call, decode_facts(model.num_parameters(), TRANSFORMERS)
 
 
-def make_keras_nlp(threads, dtype, beams):
+def make_keras_nlp(dtype, beams):
     """keras-nlp's `BartSeq2SeqLM` without a preprocessor."""
-    limit_tensorflow(threads)
     import keras_nlp
     import numpy as np
 
@@ -217,7 +213,7 @@ def ctranslate2_model(directory):
     return sum(counted)
 
 
-def run_ctranslate2(threads, dtype, beams, workers):
+def run_ctranslate2(dtype, beams, threads, workers):
     """CTranslate2's `translate_batch`, whose rows are divided among workers."""
     import ctranslate2
     import numpy as np
@@ -249,19 +245,18 @@ def run_ctranslate2(threads, dtype, beams, workers):
     return call, decode_facts(parameters, CTRANSLATE2, note)
 
 
-def make_ctranslate2(threads, dtype, beams):
+def make_ctranslate2(dtype, beams, threads):
     """CTranslate2 with one worker for all threads."""
-    return run_ctranslate2(threads, dtype, beams, 1)
+    return run_ctranslate2(dtype, beams, threads, 1)
 
 
-def make_ctranslate2_workers(threads, dtype, beams):
+def make_ctranslate2_workers(dtype, beams, threads):
     """CTranslate2 with a worker for each thread."""
-    return run_ctranslate2(threads, dtype, beams, threads)
+    return run_ctranslate2(dtype, beams, threads, threads)
 
 
-def make_matmul(threads, dtype, beams):
+def make_matmul(dtype, beams):
     """The bound: the time of the products of the model at the rate of large ones."""
-    limit_tensorflow(threads)
     return make_products(dtype, operations(beams), ROWS)
 
 

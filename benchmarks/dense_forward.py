@@ -18,7 +18,6 @@ from benchmarks.peers import (
     ZOO,
     facts_of,
     keras_nlp_backbone,
-    limit_tensorflow,
     make_products,
 )
 
@@ -73,9 +72,8 @@ def call_zoo(model):
     return in_graph(model, names, lambda output: output["sequence_output"])
 
 
-def make_zoo(threads, dtype):
+def make_zoo(dtype):
     """Ours. In bfloat16 all weights have 16 bits, and the note has the difference."""
-    limit_tensorflow(threads)
     note = ""
     if dtype != "float32":
         # In another process, as this one's memory is measured.
@@ -105,18 +103,16 @@ def compare_with_float32(dtype):
     }
 
 
-def make_keras_nlp(threads, dtype):
+def make_keras_nlp(dtype):
     """keras-nlp's `BertBackbone`."""
-    limit_tensorflow(threads)
     model = keras_nlp_backbone(VOCABULARY, LAYERS, WIDTH, HEADS, INNER, dtype=dtype)
     names = ("token_ids", "segment_ids", "padding_mask")
     call = in_graph(model, names, lambda output: output["sequence_output"])
     return call, dense_facts(model.count_params(), KERAS_NLP)
 
 
-def make_model_garden(threads, dtype):
+def make_model_garden(dtype):
     """TensorFlow's model garden: `BertEncoder`, with layer norms in float32."""
-    limit_tensorflow(threads)
     import tf_keras
     from official.nlp.modeling import networks
 
@@ -134,12 +130,11 @@ def make_model_garden(threads, dtype):
     return call, dense_facts(model.count_params(), MODEL_GARDEN)
 
 
-def make_transformers(threads, dtype):
+def make_transformers(dtype):
     """Hugging Face's `BertModel` on PyTorch, `eval`, `no_grad`."""
     import torch
     import transformers
 
-    torch.set_num_threads(threads)
     config = transformers.BertConfig()
     model = transformers.BertModel(config).eval().to(getattr(torch, dtype))
     ids = torch.from_numpy(make_batch()).long()
@@ -152,9 +147,8 @@ def make_transformers(threads, dtype):
     return call, dense_facts(model.num_parameters(), TRANSFORMERS)
 
 
-def make_matmul(threads, dtype):
+def make_matmul(dtype):
     """The bound: the time of the products of the model at the rate of large ones."""
-    limit_tensorflow(threads)
     total = operations(ROWS, LENGTH, LAYERS, WIDTH, INNER)
     return make_products(dtype, total, ROWS)
 

@@ -22,7 +22,6 @@ from benchmarks.peers import (
     BILM,
     ZOO,
     facts_of,
-    limit_tensorflow,
     prepared_files,
     require,
 )
@@ -152,9 +151,8 @@ def note_of(name, arrays, vectors):
     return f"{largest:.1e} from ours at most, of outputs up to {scale:.1f}"
 
 
-def make_zoo(data, threads):
+def make_zoo(data):
     """Ours, under `tf.function`."""
-    limit_tensorflow(threads)
     sentences = read_sentences(data)
     model, inputs = build_zoo(), make_inputs(sentences)
     lengths = [len(words) + 2 for words in sentences]
@@ -162,9 +160,8 @@ def make_zoo(data, threads):
     return in_graph(model, inputs), facts_of(lengths, model.count_params(), shape, ZOO)
 
 
-def make_zoo_bfloat16(data, threads):
+def make_zoo_bfloat16(data):
     """Ours with all weights in 16 bits; the note has the difference from float32."""
-    limit_tensorflow(threads)
     import zoo
 
     inputs = make_inputs(read_sentences(data))
@@ -206,12 +203,11 @@ def import_allennlp():
     return importlib.import_module("allennlp.modules.elmo")
 
 
-def make_allennlp(data, threads):
+def make_allennlp(data):
     """AllenNLP's `Elmo` on PyTorch, `eval`, `no_grad`; it adds the markers itself."""
     require("allennlp", "torch", "h5py")
     import torch
 
-    torch.set_num_threads(threads)
     with prepared(data) as (directory, arrays):
         files = (str(directory / name) for name in ("options.json", "weights.hdf5"))
         model = import_allennlp().Elmo(*files, 1).eval()
@@ -234,7 +230,7 @@ def make_allennlp(data, threads):
     return call, facts_of(lengths, parameters, vectors.shape, ALLENNLP, note=note)
 
 
-def make_bilm_tf(data, threads):
+def make_bilm_tf(data):
     """The authors' `BidirectionalLanguageModel` and `weight_layers`, in a session.
 
     It carries the states of the LSTMs from call to call. This changes the numbers, but
@@ -253,12 +249,7 @@ def make_bilm_tf(data, threads):
         files = (str(directory / name) for name in ("options.json", "weights.hdf5"))
         layers = model.BidirectionalLanguageModel(*files)(ids)
         output = elmo.weight_layers("mix", layers, l2_coef=0.0)
-        session = v1.Session(
-            config=v1.ConfigProto(
-                intra_op_parallelism_threads=threads,
-                inter_op_parallelism_threads=threads,
-            )
-        )
+        session = v1.Session()
         session.run(v1.global_variables_initializer())
         # Its states have no names of their own.
         weights = [v for v in v1.global_variables() if "Variable" not in v.name]

@@ -12,7 +12,6 @@ from benchmarks.peers import (
     KERAS_NLP,
     TENSORFLOW_TEXT,
     facts_of,
-    limit_tensorflow,
     require,
 )
 from benchmarks.text_to_label import LABELS
@@ -28,9 +27,8 @@ def size_mib(directory):
     return sum(file.stat().st_size for file in files if file.is_file()) / 2**20
 
 
-def make(kind, packages, vocabulary, threads, request, contents):
+def make(kind, packages, vocabulary, request, contents):
     """Makes call and facts of a peer; `contents` is what the export takes."""
-    limit_tensorflow(threads)
     import tensorflow as tf
     import tensorflow_text  # noqa: F401  its operations are in our graph
 
@@ -51,7 +49,7 @@ def make(kind, packages, vocabulary, threads, request, contents):
     return call, facts
 
 
-def make_zoo(vocabulary, threads):
+def make_zoo(vocabulary):
     """Ours: `export`, with tokenizer, two signatures and warm-up requests."""
 
     def request():
@@ -59,10 +57,10 @@ def make_zoo(vocabulary, threads):
 
         return {"text": tf.constant([TEXT])}
 
-    return make("zoo_export", TENSORFLOW_TEXT, vocabulary, threads, request, "text")
+    return make("zoo_export", TENSORFLOW_TEXT, vocabulary, request, "text")
 
 
-def make_keras_nlp(vocabulary, threads):
+def make_keras_nlp(vocabulary):
     """keras-nlp: `export`, which has no tokenizer and takes token ids."""
     require("keras_nlp")
 
@@ -72,7 +70,7 @@ def make_keras_nlp(vocabulary, threads):
         names = ("token_ids", "segment_ids", "padding_mask")
         return dict.fromkeys(names, tf.ones((1, 8), tf.int32))
 
-    return make("keras_nlp_export", KERAS_NLP, vocabulary, threads, request, "ids")
+    return make("keras_nlp_export", KERAS_NLP, vocabulary, request, "ids")
 
 
 PEERS = {"zoo": make_zoo, "keras_nlp": make_keras_nlp}

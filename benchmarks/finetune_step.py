@@ -14,7 +14,6 @@ from benchmarks.peers import (
     ZOO,
     facts_of,
     keras_nlp_backbone,
-    limit_tensorflow,
     make_torch_step,
     transformers_config,
     zoo_backbone,
@@ -65,9 +64,8 @@ def compiled(model):
     return lambda: np.asarray(model.train_on_batch(batch, labels))
 
 
-def make_zoo(threads, dtype):
+def make_zoo(dtype):
     """Ours: `TextClassifier.train_on_batch`."""
-    limit_tensorflow(threads)
     import zoo
 
     rates = {"dropout": DROPOUT, "attention_dropout": DROPOUT}
@@ -76,9 +74,8 @@ def make_zoo(threads, dtype):
     return compiled(model), step_facts(model.count_params(), ZOO)
 
 
-def make_keras_nlp(threads, dtype):
+def make_keras_nlp(dtype):
     """keras-nlp: `BertTextClassifier.train_on_batch`, without its preprocessor."""
-    limit_tensorflow(threads)
     import keras_nlp
 
     backbone = keras_nlp_backbone(*SIZES, dropout=DROPOUT, dtype=POLICIES[dtype])
@@ -88,12 +85,11 @@ def make_keras_nlp(threads, dtype):
     return compiled(model), step_facts(model.count_params(), KERAS_NLP)
 
 
-def make_transformers(threads, dtype):
+def make_transformers(dtype):
     """Hugging Face on PyTorch: a plain training loop, with autocast for 16 bits."""
     import torch
     import transformers
 
-    torch.set_num_threads(threads)
     config = transformers_config(
         *SIZES,
         num_labels=LABELS,

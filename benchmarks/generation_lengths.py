@@ -15,7 +15,7 @@ import json
 import statistics
 
 from benchmarks import gpt_generation
-from benchmarks.peers import median_seconds
+from benchmarks.peers import limit_tensorflow, median_seconds
 
 LENGTHS = 32, 128, 512
 DTYPE = "float32"
@@ -25,9 +25,9 @@ MAKERS = {
 }
 
 
-def read_rate(threads):
+def read_rate():
     """Bytes per second at which TensorFlow reads a large array."""
-    call, _ = gpt_generation.make_reading(threads, DTYPE)
+    call, _ = gpt_generation.make_reading(DTYPE)
     total = gpt_generation.NEW * gpt_generation.WEIGHTS * 4
     return total / statistics.median(call().seconds for _ in range(5))
 
@@ -39,9 +39,9 @@ def attention_ms(new, rate):
     return 1e3 * 4 * values * entries / rate
 
 
-def measure(new, threads, repetitions):
+def measure(new, repetitions):
     """Milliseconds per token of each peer, dict of name to float."""
-    calls = {name: make(threads, DTYPE, new)[0] for name, make in MAKERS.items()}
+    calls = {name: make(DTYPE, new)[0] for name, make in MAKERS.items()}
     found = median_seconds(calls, repetitions)
     return {name: 1e3 * value / new for name, value in found.items()}
 
@@ -52,9 +52,10 @@ def main(arguments=None):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repetitions", type=int, default=3)
     options = parser.parse_args(arguments)
-    rate, shortest = read_rate(options.threads), None
+    limit_tensorflow(options.threads)
+    rate, shortest = read_rate(), None
     for new in LENGTHS:
-        found = measure(new, options.threads, options.repetitions)
+        found = measure(new, options.repetitions)
         shortest = shortest or {"new": new, **found}
         more = attention_ms(new, rate) - attention_ms(shortest["new"], rate)
         result = {"max_new_tokens": new}

@@ -17,7 +17,6 @@ from benchmarks.peers import (
     TRANSFORMERS,
     ZOO,
     facts_of,
-    limit_tensorflow,
 )
 from benchmarks.same_work import check_new_tokens
 from benchmarks.worker import Measured
@@ -43,14 +42,13 @@ def generation_facts(parameters, packages, new=NEW):
     return facts_of([LENGTH] * ROWS, parameters, (ROWS, new), packages, note=note)
 
 
-def make_zoo(threads, dtype):
+def make_zoo(dtype):
     """Ours, from texts of numbers to such texts."""
-    return continue_with_zoo(threads, dtype, NEW)
+    return continue_with_zoo(dtype, NEW)
 
 
-def continue_with_zoo(threads, dtype, new):
+def continue_with_zoo(dtype, new):
     """The peer `zoo` that writes `new` tokens."""
-    limit_tensorflow(threads)
     import numpy as np
 
     import zoo
@@ -73,12 +71,11 @@ def continue_with_zoo(threads, dtype, new):
     return call, generation_facts(backbone.count_params(), ZOO, new)
 
 
-def make_transformers(threads, dtype):
+def make_transformers(dtype):
     """Hugging Face's GPT-2 on PyTorch, `generate`."""
     import torch
     import transformers
 
-    torch.set_num_threads(threads)
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config())
     model = model.eval().to(getattr(torch, dtype))
     ids = torch.from_numpy(make_prompts()).long()
@@ -98,14 +95,13 @@ def make_transformers(threads, dtype):
     return call, generation_facts(model.num_parameters(), TRANSFORMERS)
 
 
-def make_keras_nlp(threads, dtype):
+def make_keras_nlp(dtype):
     """keras-nlp's `GPT2CausalLM` without a preprocessor."""
-    return continue_with_keras_nlp(threads, dtype, NEW)
+    return continue_with_keras_nlp(dtype, NEW)
 
 
-def continue_with_keras_nlp(threads, dtype, new):
+def continue_with_keras_nlp(dtype, new):
     """The peer `keras_nlp` that writes `new` tokens."""
-    limit_tensorflow(threads)
     import keras_nlp
     import numpy as np
 
@@ -133,9 +129,8 @@ def continue_with_keras_nlp(threads, dtype, new):
     return call, generation_facts(backbone.count_params(), KERAS_NLP, new)
 
 
-def make_reading(threads, dtype):
+def make_reading(dtype):
     """The bound: the time to read all weights for each new token."""
-    limit_tensorflow(threads)
     import tensorflow as tf
 
     values = tf.ones((READ,))

@@ -6,7 +6,7 @@ a forward pass and a backward pass: the gradients of the mean of the squared out
 the input and all weights.
 """
 
-from benchmarks.peers import ZOO, facts_of, limit_tensorflow
+from benchmarks.peers import ZOO, facts_of
 
 UNIT = "rows"
 NEEDS = ()
@@ -112,25 +112,20 @@ def run_torch(training):
     return run, sum(weight.numel() for weight in sources[1:]) - len(bias)
 
 
-def make_zoo(threads, training):
+def make_zoo(training):
     """Our layer, under `tf.function`."""
-    limit_tensorflow(threads)
     run, parameters = run_zoo(training)
     return lambda: run()[0], layer_facts(parameters, ZOO)
 
 
-def make_keras(threads, training):
+def make_keras(training):
     """`keras.layers.LSTM`, under `tf.function`."""
-    limit_tensorflow(threads)
     run, parameters = run_keras(training)
     return lambda: run()[0], layer_facts(parameters, ZOO)
 
 
-def make_torch(threads, training):
+def make_torch(training):
     """`torch.nn.LSTM`."""
-    import torch
-
-    torch.set_num_threads(threads)
     run, parameters = run_torch(training)
     return lambda: run()[0], layer_facts(parameters, ("torch",))
 

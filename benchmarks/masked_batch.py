@@ -15,7 +15,6 @@ from benchmarks.peers import (
     TRANSFORMERS,
     ZOO,
     facts_of,
-    limit_tensorflow,
 )
 from benchmarks.worker import Measured
 
@@ -56,9 +55,8 @@ def count_rows(batches):
     return Measured((rows, length))
 
 
-def make_zoo(data, vocabulary, threads):
+def make_zoo(data, vocabulary):
     """Ours: the tokenizer, `Packer` and `mask_tokens`, mapped over batches of text."""
-    limit_tensorflow(threads)
     import tensorflow as tf
 
     import zoo
@@ -84,9 +82,8 @@ def make_zoo(data, vocabulary, threads):
     )
 
 
-def make_keras_nlp(data, vocabulary, threads):
+def make_keras_nlp(data, vocabulary):
     """keras-nlp's `BertMaskedLMPreprocessor` on half of the chunks, to save time."""
-    limit_tensorflow(threads)
     import keras_nlp
     import tensorflow as tf
 
@@ -109,12 +106,10 @@ def make_keras_nlp(data, vocabulary, threads):
     )
 
 
-def make_transformers(data, vocabulary, threads):
+def make_transformers(data, vocabulary):
     """Hugging Face: its fast tokenizer and `DataCollatorForLanguageModeling`."""
-    import torch
     import transformers
 
-    torch.set_num_threads(threads)
     texts = read_chunks(data, CHUNKS)
     tokenizer = transformers.BertTokenizerFast(vocab=str(vocabulary))
     collate = transformers.DataCollatorForLanguageModeling(
@@ -141,9 +136,8 @@ def make_transformers(data, vocabulary, threads):
     return lambda: count_rows(batches()), facts
 
 
-def make_tensorflow_text(data, vocabulary, threads):
+def make_tensorflow_text(data, vocabulary):
     """TensorFlow Text: `FastBertTokenizer` and `mask_language_model`."""
-    limit_tensorflow(threads)
     import tensorflow as tf
     import tensorflow_text as tf_text
 

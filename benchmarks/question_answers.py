@@ -16,7 +16,6 @@ from benchmarks.peers import (
     TRANSFORMERS,
     ZOO,
     facts_of,
-    limit_tensorflow,
     transformers_model,
     write_transformers,
 )
@@ -46,9 +45,8 @@ def read_rows(data, vocabulary):
     return *texts, lengths[chosen]
 
 
-def make_zoo(data, vocabulary, threads):
+def make_zoo(data, vocabulary):
     """Ours: `QuestionAnswerer.answer` on lists of str."""
-    limit_tensorflow(threads)
     import zoo
 
     with tempfile.TemporaryDirectory() as directory:
@@ -63,15 +61,13 @@ def make_zoo(data, vocabulary, threads):
     return call, _facts(call(), lengths, model.count_params(), ZOO)
 
 
-def make_transformers(data, vocabulary, threads):
+def make_transformers(data, vocabulary):
     """Hugging Face on PyTorch, with the steps of its example `run_qa.py`.
 
     Its rows are sorted by length, so that they have little padding.
     """
     import torch
 
-    torch.set_num_threads(threads)
-    limit_tensorflow(threads)
     model, tokenizer = transformers_model(vocabulary, KIND, SIZES)
     questions, contexts, lengths = read_rows(data, vocabulary)
 

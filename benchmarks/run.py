@@ -63,6 +63,8 @@ ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
+# Variables with the number of threads of TensorFlow, and of the other libraries.
+THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
 BEFORE = "before"  # the name of our peer from another checkout
 PAUSE = 0.5  # seconds until the threads of the last peer are idle
 
@@ -72,7 +74,7 @@ class Peer:
 
     Args:
         workload, name: str, the module of the workload and the name of the peer.
-        options: dict, arguments of the function that makes the peer.
+        options: dict, arguments of the function that makes the peer, and `threads`.
         label: str, the name in the results; by default `name`.
         root: path of the checkout whose `benchmarks` and `zoo` run; None for this one.
         environment: dict of str, variables of the process.
@@ -84,6 +86,7 @@ class Peer:
 
     def __init__(self, workload, name, options, label=None, root=None, environment=()):
         self.name = label or name
+        threads = dict.fromkeys(THREADS, str(options["threads"]))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker", workload, name]
             + [json.dumps(options)],
@@ -91,7 +94,7 @@ class Peer:
             stdout=subprocess.PIPE,
             text=True,
             cwd=root or ROOT,
-            env={**os.environ, **ENVIRONMENT, **dict(environment)},
+            env={**os.environ, **ENVIRONMENT, **threads, **dict(environment)},
         )
         self.facts = self._read()
 
@@ -123,7 +126,7 @@ def measure(workload, names, options, warmup=2, repetitions=5, variants=()):
     Args:
         workload: str, name of a module of `benchmarks`.
         names: iterable of str, keys of its `PEERS`.
-        options: dict, arguments of the functions that make the peers.
+        options: dict, arguments of the functions that make the peers, and `threads`.
         warmup: int, rounds that are not timed.
         repetitions: int, rounds that are timed.
         variants: iterable of dict, arguments of `Peer` for further peers of ours:

@@ -14,7 +14,6 @@ from benchmarks.peers import (
     TRANSFORMERS,
     ZOO,
     facts_of,
-    limit_tensorflow,
     write_transformers,
 )
 
@@ -31,9 +30,8 @@ def read_texts(data):
     return zoo.data.read_glue(pathlib.Path(data) / "glue", "sst2", "train")[0][:ROWS]
 
 
-def make_zoo(data, vocabulary, threads):
+def make_zoo(data, vocabulary):
     """Ours: `zoo.embed` on a list of str."""
-    limit_tensorflow(threads)
     import zoo
 
     texts = read_texts(data)
@@ -49,14 +47,11 @@ def make_zoo(data, vocabulary, threads):
     return call, _facts(call(), lengths, model.count_params(), ZOO)
 
 
-def make_sentence_transformers(data, vocabulary, threads):
+def make_sentence_transformers(data, vocabulary):
     """sentence-transformers on PyTorch: `encode`, which sorts by length."""
     import sentence_transformers
-    import torch
     from sentence_transformers import models
 
-    torch.set_num_threads(threads)
-    limit_tensorflow(threads)
     texts = read_texts(data)
     with tempfile.TemporaryDirectory() as directory:
         write_transformers(vocabulary, "BertModel", SIZES, directory)

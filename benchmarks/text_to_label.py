@@ -15,7 +15,6 @@ from benchmarks.peers import (
     ZOO,
     facts_of,
     keras_nlp_backbone,
-    limit_tensorflow,
     transformers_config,
     zoo_backbone,
 )
@@ -78,9 +77,8 @@ def build_transformers(vocabulary):
     return transformers.BertForSequenceClassification(config).eval(), tokenizer
 
 
-def make_zoo(data, vocabulary, threads):
+def make_zoo(data, vocabulary):
     """Ours: `TextClassifier.predict` on a list of str."""
-    limit_tensorflow(threads)
     texts = read_texts(data)
     model = build_zoo(vocabulary)
     lengths = model.tokenizer(texts).row_lengths().numpy() + 2
@@ -89,9 +87,8 @@ def make_zoo(data, vocabulary, threads):
     return lambda: model.predict(texts, batch_size=BATCH_SIZE, verbose=0), facts
 
 
-def make_keras_nlp(data, vocabulary, threads, sequence_length, count=None):
+def make_keras_nlp(data, vocabulary, sequence_length, count=None):
     """keras-nlp's `BertTextClassifier.predict` on texts padded to a length."""
-    limit_tensorflow(threads)
     texts = read_texts(data)[:count]
     model = build_keras_nlp(vocabulary, sequence_length)
     lengths = model.preprocessor(texts)["padding_mask"].numpy().sum(axis=1)
@@ -100,17 +97,17 @@ def make_keras_nlp(data, vocabulary, threads, sequence_length, count=None):
     return lambda: model.predict(texts, batch_size=BATCH_SIZE, verbose=0), facts
 
 
-def make_keras_nlp_64(data, vocabulary, threads):
+def make_keras_nlp_64(data, vocabulary):
     """Rows of 64 tokens, into which the longest sentence fits."""
-    return make_keras_nlp(data, vocabulary, threads, sequence_length=64)
+    return make_keras_nlp(data, vocabulary, sequence_length=64)
 
 
-def make_keras_nlp_512(data, vocabulary, threads):
+def make_keras_nlp_512(data, vocabulary):
     """Rows of 512 tokens, the default, for 128 sentences only, to save time."""
-    return make_keras_nlp(data, vocabulary, threads, sequence_length=512, count=128)
+    return make_keras_nlp(data, vocabulary, sequence_length=512, count=128)
 
 
-def make_transformers(data, vocabulary, threads):
+def make_transformers(data, vocabulary):
     """Hugging Face on PyTorch: rows sorted by length, padded to the longest of a batch.
 
     These are the steps of its `pipeline("text-classification")`, except that the
@@ -118,7 +115,6 @@ def make_transformers(data, vocabulary, threads):
     """
     import torch
 
-    torch.set_num_threads(threads)
     texts = read_texts(data)
     model, tokenizer = build_transformers(vocabulary)
 

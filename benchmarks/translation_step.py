@@ -13,7 +13,6 @@ from benchmarks.peers import (
     WEIGHT_DECAY,
     ZOO,
     facts_of,
-    limit_tensorflow,
     make_torch_step,
 )
 
@@ -40,9 +39,8 @@ def step_facts(parameters, packages):
     return facts_of([2 * LENGTH] * ROWS, None, (), packages, note=note)
 
 
-def make_zoo(threads, dtype):
+def make_zoo(dtype):
     """Ours: `Translator.train_on_batch`."""
-    limit_tensorflow(threads)
     import keras
     import numpy as np
 
@@ -71,11 +69,10 @@ def make_zoo(threads, dtype):
     return lambda: np.asarray(call(batch, targets)), facts
 
 
-def make_transformers(threads, dtype):
+def make_transformers(dtype):
     """Hugging Face on PyTorch: a plain training loop, with autocast for 16 bits."""
     import torch
 
-    torch.set_num_threads(threads)
     rates = ("dropout", "attention_dropout", "activation_dropout")
     model = marian(**dict.fromkeys(rates, DROPOUT)).train()
     loss_function = torch.nn.CrossEntropyLoss(label_smoothing=SMOOTHING)

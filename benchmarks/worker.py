@@ -8,6 +8,7 @@ seconds of the call, the shape of the output, and the peak memory of the process
 """
 
 import importlib
+import inspect
 import json
 import os
 import pathlib
@@ -56,7 +57,7 @@ def build(workload, peer, options):
     Args:
         workload: module whose `PEERS` maps names to functions of the options.
         peer: str, one of these names.
-        options: dict.
+        options: dict. The peer gets those that are its arguments.
 
     Returns:
         call, a function without arguments that returns an array, and facts, a dict of
@@ -64,7 +65,9 @@ def build(workload, peer, options):
         {"skipped": reason}. For our own peer, the error is raised.
     """
     try:
-        return workload.PEERS[peer](**options)
+        make = workload.PEERS[peer]
+        names = inspect.signature(make).parameters.keys() & options.keys()
+        return make(**{name: options[name] for name in names})
     except ModuleNotFoundError as error:
         if peer == OURS:
             raise

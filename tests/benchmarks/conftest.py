@@ -4,6 +4,7 @@ import click.testing
 import keras
 import pytest
 import tiny
+import tiny_workloads
 
 import zoo
 from zoo.models.elmo import ELMo, ELMoConfig
@@ -66,3 +67,16 @@ def presets(tmp_path_factory):
     backbone.save_to_preset(folder / "bert_tiny")
     names = {"forward": "lm_forward", "backward": "lm_backward", "bert": "bert_tiny"}
     return [f"{role}={folder / name}" for role, name in names.items()]
+
+
+@pytest.fixture
+def workload_files(tmp_path):
+    """A folder with the files of all workloads."""
+    tiny_workloads.write_files(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def shrink(monkeypatch, tmp_path):
+    """Function of a name: the module of a workload, at a tiny size."""
+    return tiny_workloads.shrink(monkeypatch, tmp_path)

@@ -65,7 +65,7 @@ def tiny(run, monkeypatch, tmp_path):
     def measure(*names, variants=()):
         log = tmp_path / "log"
         log.write_text("")
-        options = {"log": str(log)}
+        options = {"log": str(log), "threads": 1}
         measured = run.measure("tiny", names, options, 1, 2, variants)
         return measured, log.read_text()
 

@@ -1,7 +1,5 @@
 """The workloads of benchmarks, at tiny sizes: what their peers do and report."""
 
-import functools
-import gzip
 import importlib
 import inspect
 import subprocess
@@ -11,67 +9,131 @@ import types
 import numpy as np
 import pytest
 from places import ROOT
+from tiny_workloads import WORKLOADS
 
-from zoo.models.transformer import TransformerConfig
+from benchmarks import run, worker
+from benchmarks.same_work import apart, check_same_work, check_shape
 
-LIMITED = (
-    "text_to_label",
-    "dense_forward",
-    "finetune_step",
-    "masked_batch",
-    "decode",
-    "gpt_generation",
-    "translation_step",
-)
-SLOW_PEERS = [
-    pytest.param(peer, marks=pytest.mark.slow) for peer in ("keras_nlp", "transformers")
+FLOAT32, BFLOAT16 = {"dtype": "float32"}, {"dtype": "bfloat16"}
+# Peers of a workload, and options other than those above.
+DEFAULT = [("dense_forward", "zoo", {}), ("dense_forward", "matmul", BFLOAT16)]
+DEFAULT += [("awd_lstm_step", "fastai", {}), ("awd_lstm_classify", "fastai", {})]
+DEFAULT += [("lstm", peer, {}) for peer in ("zoo", "keras", "torch")]
+SLOW = [
+    *(("finetune_step", "zoo", dtype) for dtype in (FLOAT32, BFLOAT16)),
+    *(("finetune_step", "keras_nlp", dtype) for dtype in (FLOAT32, BFLOAT16)),
+    *(("translation_step", "zoo", dtype) for dtype in (FLOAT32, BFLOAT16)),
+    *(("awd_lstm_step", "zoo", dtype) for dtype in (FLOAT32, BFLOAT16)),
+    ("awd_lstm_step", "fastai", BFLOAT16),
+    ("dense_forward", "keras_nlp", BFLOAT16),
+    *(("decode", "zoo", {"beams": beams}) for beams in (1, 4)),
+    *(("decode", "keras_nlp", {"beams": beams}) for beams in (1, 4)),
+    ("decode", "matmul", {}),
+    *(("masked_batch", peer, {}) for peer in ("zoo", "keras_nlp", "transformers")),
+    *(("elmo_forward", peer, {}) for peer in ("zoo", "allennlp", "bilm_tf")),
+    ("elmo_forward", "zoo_bfloat16", {}),
+    *(("awd_lstm_classify", peer, {}) for peer in ("zoo", "fastai_predict")),
+    ("lstm", "keras", {"training": True}),
+    ("lstm", "torch", {"training": True}),
+    ("question_answers", "transformers", {}),
+    ("sentence_embedding", "sentence_transformers", {}),
 ]
-SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
-@pytest.fixture(autouse=True)
-def benchmarks(monkeypatch):
-    """Makes `benchmarks` importable, which it is from the checkout only."""
-    peers = importlib.import_module("benchmarks.peers")
-    monkeypatch.setattr(peers, "SQUARE", 16)
-    for name in LIMITED:
-        module = importlib.import_module(f"benchmarks.{name}")
-        # TensorFlow has run already, when its threads cannot be set any more.
-        monkeypatch.setattr(module, "limit_tensorflow", lambda threads: None)
-    return peers
+def cases():
+    """The rows above as parameters; the ids are workload, peer and options."""
+    for slow, rows in ((False, DEFAULT), (True, SLOW)):
+        for workload, peer, options in rows:
+            values = (str(value) for value in options.values())
+            marks = [pytest.mark.slow] if slow else []
+            if "bfloat16" in (*options.values(), *peer.split("_")):
+                marks.append(pytest.mark.half_precision)
+            name = "-".join([workload, peer, *values])
+            yield pytest.param(workload, peer, options, id=name, marks=marks)
 
 
-def shrink(monkeypatch, module, **sizes):
-    for name, size in sizes.items():
-        monkeypatch.setattr(module, name, size)
+def make_peer(module, name, data, options):
+    """The call and the facts of a peer; skips without its library."""
+    given = {name: str(data) for name in module.NEEDS if name == "data"}
+    if "vocabulary" in module.NEEDS:
+        given["vocabulary"] = str(data / "vocab.txt")
+    call, facts = worker.build(module, name, {**given, **options, "threads": 1})
+    if "skipped" in facts:
+        pytest.skip(facts["skipped"])
+    return call, facts
 
 
-@pytest.fixture
-def dense(monkeypatch):
-    from benchmarks import dense_forward
-    from zoo.models.bert import BERT, BERTConfig
-
-    sizes = {"VOCABULARY": 50, "LAYERS": 2, "WIDTH": 16, "HEADS": 2, "INNER": 32}
-    shrink(monkeypatch, dense_forward, ROWS=2, LENGTH=8, **sizes)
-    config = BERTConfig(50, 16, 2, 2, 32)
-    monkeypatch.setattr(
-        dense_forward, "build_zoo", lambda dtype: BERT(config, dtype=dtype)
+@pytest.mark.parametrize("name, peer, options", [*cases()])
+def test_peers_do_the_same_work(
+    shrink, workload_files, monkeypatch, name, peer, options
+):
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "0")  # and back at the end
+    _, given, lengths, shape, training = WORKLOADS[name]
+    module, given = shrink(name), {**given, **options}
+    call, facts = make_peer(module, peer, workload_files, given)
+    ours = facts
+    if peer != "zoo":
+        _, ours = make_peer(module, "zoo", workload_files, given)
+    check_same_work({"zoo": ours, peer: facts})
+    assert ours["shape"] == shape and ours["lengths"] == (lengths or ours["lengths"])
+    counted = sum if name == "masked_batch" else len
+    assert ours["items"] == counted(ours["lengths"])
+    output = call()
+    check_shape(peer, list(output.shape), facts["shape"])
+    if peer == "matmul":
+        assert output.seconds > 0 and "GFLOP" in facts["note"]
+        assert facts["lengths"] is None and facts["items"] == ours["items"]
+        return
+    assert len(facts["lengths"]) == len(ours["lengths"]) // (
+        2 if (name, peer) == ("masked_batch", "keras_nlp") else 1
     )
-    return dense_forward
+    assert facts["parameters"] == ours["parameters"]
+    if training:
+        updates, factor = training
+        losses = [float(output), *(float(call()) for _ in range(updates - 1))]
+        assert losses[-1] < factor * losses[0]
+    if name == "sentence_embedding":
+        assert (apart(ours, facts) or 0) < 1e-5
+    check_details(name, peer, given, facts, output)
+
+
+def check_details(name, peer, options, facts, output):
+    """What a workload promises besides equal work."""
+    if name == "dense_forward" and peer == "keras_nlp":
+        assert output.dtype == "bfloat16"
+    if name == "elmo_forward":
+        # The other libraries return no sentence markers.
+        markers = 2 if peer.startswith("zoo") else 0
+        assert facts["shape"] == [4, 31 + markers, 12]
+        assert ("from" in facts["note"]) == (peer != "zoo")
+    if name == "awd_lstm_step":
+        assert facts["near"] == {"float32": 1e-4, "bfloat16": 0.02}[options["dtype"]]
+        # Of 60 tokens, with weights near 0.
+        assert facts["result"][0] == pytest.approx(np.log(60), abs=0.1)
+        parameters = 61 * 6 + 4 * 10 * (6 + 10 + 1 + 10 + 10 + 1) + 4 * 6 * (10 + 6 + 1)
+        assert facts["parameters"] == parameters - 6 + 60
+    if name == "awd_lstm_classify":
+        assert ("texts differ in a batch" in facts["note"]) == (peer == "fastai")
+        assert min(facts["lengths"]) > 5
+        assert np.ptp(facts["result"]) > 1e-3  # the texts have an influence
+        if peer != "fastai":
+            np.testing.assert_allclose(output[:, 1], facts["result"], atol=1e-4)
+    if name == "decode" and peer == "zoo":
+        assert {*np.ravel(output)} <= {4, 5}  # the last token may be the end
+    if name == "sentence_embedding":
+        np.testing.assert_allclose(np.ravel(output[:, :8]), facts["result"], atol=1e-5)
 
 
 def test_every_workload_is_described_and_has_what_the_runner_asks_for():
-    from benchmarks import run
-
     readme = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
     for workload, (name, fixed) in run.WORKLOADS.items():
         module = run.module_of(workload)
         assert f"`{name}" in readme, name
         assert next(iter(module.PEERS)) == "zoo"
-        optional = getattr(module, "OPTIONAL", ())
-        given = {*module.NEEDS, *optional, *fixed, "threads"}
+        given = {*module.NEEDS, *getattr(module, "OPTIONAL", ()), *fixed}
         for peer, make in module.PEERS.items():
-            assert set(inspect.signature(make).parameters) == given, (name, peer)
+            names = {*inspect.signature(make).parameters}
+            assert names - {"threads"} == given, (name, peer)
             assert make.__doc__, (name, peer)
 
 
@@ -83,66 +145,10 @@ def test_the_bound_is_that_of_bert_base():
 
 
 @pytest.mark.half_precision
-def test_dense_forward(dense):
-    call, facts = dense.make_zoo(1, "float32")
-    assert list(call().shape) == facts["shape"] == [2, 8, 16]
-    assert facts["lengths"] == [8, 8] and facts["note"] == ""
-    call, bound = dense.make_matmul(1, "bfloat16")
-    measured = call()
-    assert list(measured.shape) == bound["shape"] and measured.seconds > 0
-    assert bound["lengths"] is None and bound["items"] == facts["items"]
-
-
-@pytest.mark.slow
-def test_dense_forward_beside_keras_nlp(dense):
-    pytest.importorskip("keras_nlp")
-    call, facts = dense.make_keras_nlp(1, "bfloat16")
-    _, ours = dense.make_zoo(1, "float32")
-    assert facts["parameters"] == ours["parameters"]
-    assert call().dtype == "bfloat16"
-
-
-def test_sixteen_bits_stay_near_float32(dense):
-    found = dense.compare_with_float32("bfloat16")
+def test_sixteen_bits_stay_near_float32(shrink):
+    found = shrink("dense_forward").compare_with_float32("bfloat16")
     assert 0 < found["typical"] < 2e-2
     assert found["typical"] < found["largest"] < found["scale"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "dtype", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"]
-)
-def test_finetune_step_trains(monkeypatch, dtype):
-    from benchmarks import finetune_step
-
-    sizes = {"VOCABULARY": 50, "SIZES": (50, 1, 16, 2, 32)}
-    sizes |= {"DROPOUT": 0.0, "LEARNING_RATE": 1e-2}
-    shrink(monkeypatch, finetune_step, ROWS=4, LENGTH=8, **sizes)
-    call, facts = finetune_step.make_zoo(1, dtype)
-    losses = [float(call()) for _ in range(12)]
-    assert losses[-1] < losses[0] / 2
-    assert facts["shape"] == [] and call().shape == ()
-    pytest.importorskip("keras_nlp")
-    call, theirs = finetune_step.make_keras_nlp(1, dtype)
-    assert theirs["parameters"] == facts["parameters"]
-    assert np.isfinite(call())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("beams", [1, 4])
-def test_decode_writes_as_many_tokens_as_all(monkeypatch, beams):
-    from benchmarks import decode
-
-    sizes = {"VOCABULARY": 50, "BLOCKS": 1, "WIDTH": 16, "HEADS": 2, "INNER": 32}
-    shrink(monkeypatch, decode, ROWS=3, LENGTH=6, NEW=5, **sizes)
-    call, facts = decode.make_zoo(1, "float32", beams)
-    words = call()  # the last token may be the end
-    assert words.shape == (3, 5) and {*words.ravel()} <= {4, 5}
-    assert facts["shape"] == [3, 5]
-    bound, facts = decode.make_matmul(1, "float32", beams)
-    assert bound().seconds > 0 and "GFLOP" in facts["note"]
-    pytest.importorskip("keras_nlp")
-    assert decode.make_keras_nlp(1, "float32", beams)[0]().shape == (3, 5)
 
 
 class Brief:
@@ -167,10 +173,11 @@ def test_all_peers_write_all_tokens(monkeypatch, name):
     for task in ("Translator", "CausalLM"):
         monkeypatch.setattr(f"zoo.{task}", Brief)
     end, given = (1, {"beams": 1}) if name == "decode" else (49, {})
-    shrink(monkeypatch, module, VOCABULARY=50, END=end)
+    monkeypatch.setattr(module, "VOCABULARY", 50)
+    monkeypatch.setattr(module, "END", end)
     for new, fits in ((3, True), (4, True), (5, False), (2, False)):
         monkeypatch.setattr(module, "NEW", new)
-        call, facts = module.make_zoo(1, "float32", **given)
+        call, facts = module.make_zoo("float32", **given)
         if fits:
             assert [*call().shape] == facts["shape"] == [module.ROWS, new]
         else:
@@ -178,91 +185,15 @@ def test_all_peers_write_all_tokens(monkeypatch, name):
                 call()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "dtype", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"]
-)
-def test_translation_step_trains(monkeypatch, dtype):
-    from benchmarks import decode, translation_step
-
-    for module in (decode, translation_step):
-        monkeypatch.setattr(module, "VOCABULARY", 50)
-    sizes = {"hidden_dim": 16, "num_heads": 2, "intermediate_dim": 32}
-    config = functools.partial(TransformerConfig, **sizes, num_encoder_layers=1)
-    monkeypatch.setattr("zoo.models.transformer.TransformerConfig", config)
-    rates = {"DROPOUT": 0.0, "LEARNING_RATE": 1e-2}
-    shrink(monkeypatch, translation_step, ROWS=4, LENGTH=8, **rates)
-    call, facts = translation_step.make_zoo(1, dtype)
-    losses = [float(call()) for _ in range(25)]
-    assert losses[-1] < 0.7 * losses[0]
-    assert facts["shape"] == [] and facts["lengths"] == [16] * 4
-
-
-@pytest.fixture
-def corpus(monkeypatch, tmp_path):
-    """Directory with a corpus of 70 words, and a vocabulary."""
-    from benchmarks import masked_batch
-
-    shrink(monkeypatch, masked_batch, WORDS=10, CHUNKS=6, BATCH_SIZE=4, LENGTH=16)
-    directory = tmp_path / "wikitext2"
-    directory.mkdir()
-    text = "\n = A Title = \n" + " ".join(["good", "film"] * 33) + "\n"
-    with gzip.open(directory / "wiki.train.tokens.gz", "wt") as file:
-        file.write(text)
-    vocabulary = tmp_path / "vocab.txt"
-    vocabulary.write_text("\n".join([*SPECIALS, "=", "a", "title", "good", "film", ""]))
-    return str(tmp_path), str(vocabulary)
-
-
-def test_chunks_are_read(corpus):
-    from benchmarks.masked_batch import read_chunks
-
-    chunks = read_chunks(corpus[0], 8)
-    assert [len(chunk.split()) for chunk in chunks] == [10] * 7
-    assert chunks[0].startswith("= A Title = good film")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("peer", ["zoo", *SLOW_PEERS])
-def test_masked_batches(corpus, peer):
-    from benchmarks import masked_batch
-
-    if peer == "transformers":
-        pytest.importorskip("torch")
-    if peer != "zoo":
-        pytest.importorskip(peer)
-    call, facts = masked_batch.PEERS[peer](*corpus, threads=1)
-    rows = 3 if peer == "keras_nlp" else 6
-    assert facts["lengths"] == [12] * rows and facts["items"] == 12 * rows
-    assert list(call().shape) == facts["shape"] == [rows, 16]
-
-
-def test_our_masks_change_from_pass_to_pass(corpus, monkeypatch):
-    from benchmarks import masked_batch
-
-    seen = []
-    monkeypatch.setattr(
-        masked_batch,
-        "count_rows",
-        lambda batches: seen.append(np.concatenate([*batches])),
-    )
-    call, _ = masked_batch.make_zoo(*corpus, threads=1)
-    call(), call()
-    first, second = seen
-    assert (first != second).any() and ((first == 4).sum(axis=1) <= 2).all()
-    assert (first[:, 0] == 2).all() and (first[:, 11] == 3).all()
-    assert (first[:, 12:] == 0).all()
-
-
 FRESH = """
 import sys
 from benchmarks.cold_start import run_fresh
-big = run_fresh("x = bytearray(80 * 2**20)\\nprint('noise')\\nprint([1, 2])", (), 1)
-small = run_fresh("import sys\\nprint(sys.argv[1])", ("[3]",), 1)
+big = run_fresh("x = bytearray(80 * 2**20)\\nprint('noise')\\nprint([1, 2])", ())
+small = run_fresh("import sys\\nprint(sys.argv[1])", ("[3]",))
 assert (big.shape, small.shape) == ([1, 2], [3])
 assert big.peak_mib > small.peak_mib + 60
 assert not {"tensorflow", "numpy"} & set(sys.modules)
-run_fresh("raise SystemExit(3)", (), 1)
+run_fresh("raise SystemExit(3)", ())
 """
 
 
@@ -272,19 +203,3 @@ def test_a_fresh_process_is_measured_alone():
     )
     error = done.stderr.splitlines()[-1]
     assert "A program must answer. Received: code 3 of raise SystemExit" in error
-
-
-def test_what_cannot_be_imported_is_named(benchmarks):
-    benchmarks.require("json", "zoo")
-    with pytest.raises(ModuleNotFoundError, match="no_such_library") as caught:
-        benchmarks.require("json", "no_such_library")
-    assert caught.value.name == "no_such_library"
-
-
-def test_a_saved_model_is_sized(tmp_path):
-    from benchmarks.export_load import size_mib
-
-    (tmp_path / "variables").mkdir()
-    (tmp_path / "variables" / "a").write_bytes(bytes(2**19))
-    (tmp_path / "b").write_bytes(bytes(2**20))
-    assert size_mib(tmp_path) == 1.5
