@@ -6,6 +6,7 @@ answers one text and ends. The files are in the page cache, since the warm-up ha
 them.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -71,7 +72,10 @@ print(list(logits.shape))
 
 
 def save_zoo(vocabulary, directory, export=False):
-    """Saves our preset or export; returns path, parameters and tokens of the text."""
+    """Saves our preset or export; returns path, parameters and tokens of the text.
+
+    The export takes strings and returns answers.
+    """
     model = build_zoo(vocabulary)
     tokens = int(model.tokenizer([TEXT]).row_lengths()[0]) + 2
     if export:
@@ -80,23 +84,13 @@ def save_zoo(vocabulary, directory, export=False):
     return directory / "preset", model.count_params(), tokens
 
 
-def save_zoo_export(vocabulary, directory):
-    """Saves our export, which takes strings and returns answers."""
-    return save_zoo(vocabulary, directory, export=True)
-
-
 def save_keras_nlp(vocabulary, directory, export=False):
-    """Saves the preset of keras-nlp, or its export."""
+    """Saves the preset of keras-nlp, or its export from token ids to logits."""
     model = build_keras_nlp(vocabulary, SEQUENCE_LENGTH)
     tokens = int(model.preprocessor([TEXT])["padding_mask"].numpy().sum())
     write = model.export if export else model.save_to_preset
     write(str(directory / "model"))
     return directory / "model", model.count_params(), tokens
-
-
-def save_keras_nlp_export(vocabulary, directory):
-    """Saves keras-nlp's export, which takes token ids and returns logits."""
-    return save_keras_nlp(vocabulary, directory, export=True)
 
 
 def save_transformers(vocabulary, directory):
@@ -109,9 +103,9 @@ def save_transformers(vocabulary, directory):
 
 SAVE = {
     "zoo": save_zoo,
-    "zoo_export": save_zoo_export,
+    "zoo_export": functools.partial(save_zoo, export=True),
     "keras_nlp": save_keras_nlp,
-    "keras_nlp_export": save_keras_nlp_export,
+    "keras_nlp_export": functools.partial(save_keras_nlp, export=True),
     "transformers": save_transformers,
 }
 
@@ -167,10 +161,13 @@ def make(kind, packages, vocabulary, note=""):
     def call(holder=holder):
         return run_fresh(PROGRAMS[kind], arguments)
 
-    facts = facts_of(
-        [saved["tokens"]], saved["parameters"], (1, LABELS), packages, note=note
-    )
-    return call, facts
+    return call, saved_facts(saved, packages, note)
+
+
+def saved_facts(saved, packages, note):
+    """The facts of a peer with a model that was saved; see `save`."""
+    tokens, parameters = [saved["tokens"]], saved["parameters"]
+    return facts_of(tokens, parameters, (1, LABELS), packages, note=note)
 
 
 def make_zoo(vocabulary):

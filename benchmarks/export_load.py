@@ -7,14 +7,12 @@ imported TensorFlow before. After each load the model answers once, which is not
 import pathlib
 import time
 
-from benchmarks.cold_start import TEXT, save
+from benchmarks.cold_start import TEXT, save, saved_facts
 from benchmarks.peers import (
     KERAS_NLP,
     TENSORFLOW_TEXT,
-    facts_of,
     require,
 )
-from benchmarks.text_to_label import LABELS
 from benchmarks.worker import Measured
 
 UNIT = "loads"
@@ -28,7 +26,10 @@ def size_mib(directory):
 
 
 def make(kind, packages, vocabulary, request, contents):
-    """Makes call and facts of a peer; `contents` is what the export takes."""
+    """Makes call and facts of a peer.
+
+    `request` makes the inputs, given TensorFlow. `contents` is what the export takes.
+    """
     import tensorflow as tf
     import tensorflow_text  # noqa: F401  its operations are in our graph
 
@@ -38,23 +39,19 @@ def make(kind, packages, vocabulary, request, contents):
         start = time.perf_counter()
         model = tf.saved_model.load(saved["path"])
         seconds = time.perf_counter() - start
-        answers = model.signatures["serving_default"](**request())
+        answers = model.signatures["serving_default"](**request(tf))
         # Ours also answers with a label and its score, and with all labels.
         output = answers.get("scores", next(iter(answers.values())))
         return Measured(output.shape, seconds)
 
     note = f"{size_mib(saved['path']):.1f} MiB on disk, takes {contents}"
-    shape = (1, LABELS)
-    facts = facts_of([saved["tokens"]], saved["parameters"], shape, packages, note=note)
-    return call, facts
+    return call, saved_facts(saved, packages, note)
 
 
 def make_zoo(vocabulary):
     """Ours: `export`, with tokenizer, two signatures and warm-up requests."""
 
-    def request():
-        import tensorflow as tf
-
+    def request(tf):
         return {"text": tf.constant([TEXT])}
 
     return make("zoo_export", TENSORFLOW_TEXT, vocabulary, request, "text")
@@ -64,9 +61,7 @@ def make_keras_nlp(vocabulary):
     """keras-nlp: `export`, which has no tokenizer and takes token ids."""
     require("keras_nlp")
 
-    def request():
-        import tensorflow as tf
-
+    def request(tf):
         names = ("token_ids", "segment_ids", "padding_mask")
         return dict.fromkeys(names, tf.ones((1, 8), tf.int32))
 

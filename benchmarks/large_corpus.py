@@ -1,14 +1,18 @@
-"""Peak memory of pretraining on a large corpus: books, repeated.
+"""Peak memory of work on a large corpus: books, repeated.
 
-    python -m benchmarks.large_corpus --data DIR --gigabytes 1
+    python -m benchmarks.large_corpus pretrain --data DIR --gigabytes 1
+    python -m benchmarks.large_corpus embed --data DIR --gigabytes 1
 
 DIR has `books/train-*.txt.xz`. The corpus is written to a temporary directory. A new
-process runs `zoo pretrain` on it, with the shipped recipe and a few updates: it makes
-the vocabulary and the examples, and trains. The program prints the peak resident memory
-of this process and its time in seconds.
+process works on it, and the program prints its peak resident memory and its time in
+seconds.
+
+- `pretrain` runs `zoo pretrain` with the shipped recipe and a few updates. It makes the
+  vocabulary and the examples, and trains.
+- `embed` runs `zoo embed` with a shipped preset. It reads the first tokens of each
+  paragraph.
 """
 
-import argparse
 import json
 import lzma
 import pathlib
@@ -18,7 +22,10 @@ import sys
 import tempfile
 import time
 
-PRESET = "bert/bert_mini_en_uncased_books/recipe.json"
+import click
+import numpy as np
+
+RECIPE = "bert/bert_mini_en_uncased_books/recipe.json"
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
@@ -60,26 +67,43 @@ def run_zoo(*arguments):
     return {"peak_mib": round(peak), "seconds": round(seconds)}
 
 
-def main(arguments=None):
-    """Prints one JSON line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", required=True, help="directory of the books")
-    parser.add_argument("--gigabytes", type=float, default=1.0, help="unit: 10^9 bytes")
-    parser.add_argument("--updates", type=int, default=20)
-    options = parser.parse_args(arguments)
-    recipe = json.loads((ROOT / "presets" / PRESET).read_text("utf-8"))
+def pretrain(folder, updates):
+    """Pretrains on a corpus in a folder; returns the measured values, a dict."""
+    recipe = json.loads((ROOT / "presets" / RECIPE).read_text("utf-8"))
     recipe.update(train=["corpus.txt"], valid=[], warmup_steps=0)
-    recipe["stages"] = [[128, 32, options.updates]]
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        write_corpus(options.data, folder / "corpus.txt", options.gigabytes * 1e9)
-        (folder / "recipe.json").write_text(json.dumps(recipe), "utf-8")
-        files = ["--recipe", folder / "recipe.json", "--output", folder / "run"]
-        files += ["--data", folder]
-        found = run_zoo("pretrain", "bert", *files, "--every", options.updates)
-        written = sum(p.stat().st_size for p in (folder / "run").rglob("*.tfrecord"))
-    sizes = {"corpus_gb": options.gigabytes, "examples_gb": round(written / 1e9, 2)}
-    print(json.dumps({**sizes, **found}))
+    recipe["stages"] = [[128, 32, updates]]
+    (folder / "recipe.json").write_text(json.dumps(recipe), "utf-8")
+    files = ["--recipe", folder / "recipe.json", "--output", folder / "run"]
+    found = run_zoo("pretrain", "bert", *files, "--data", folder, "--every", updates)
+    written = sum(p.stat().st_size for p in (folder / "run").rglob("*.tfrecord"))
+    return {"examples_gb": round(written / 1e9, 2), **found}
+
+
+def embed(folder, preset, length):
+    """Computes vectors of a corpus in a folder; returns the measured values, a dict."""
+    output = folder / "vectors.npy"
+    given = ["--output", output, "--sequence-length", length]
+    found = run_zoo("embed", preset, folder / "corpus.txt", *given)
+    return {"vectors": np.load(output, mmap_mode="r").shape, **found}
+
+
+@click.command()
+@click.argument("work", type=click.Choice(["pretrain", "embed"]))
+@click.option("--data", required=True, help="Directory of the books.")
+@click.option("--gigabytes", default=1.0, help="Unit: 10^9 bytes.")
+@click.option("--updates", default=20, help="Of the pretraining.")
+@click.option("--preset", default="bert_mini_en_uncased_distilled")
+@click.option("--sequence-length", default=16, help="Of the vectors. Unit: tokens.")
+def main(work, data, gigabytes, updates, preset, sequence_length):
+    """Prints one JSON line."""
+    with tempfile.TemporaryDirectory() as directory:
+        folder = pathlib.Path(directory)
+        write_corpus(data, folder / "corpus.txt", gigabytes * 1e9)
+        if work == "pretrain":
+            found = pretrain(folder, updates)
+        else:
+            found = embed(folder, preset, sequence_length)
+    print(json.dumps({"corpus_gb": gigabytes, **found}))
 
 
 if __name__ == "__main__":

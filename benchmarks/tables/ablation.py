@@ -81,7 +81,7 @@ def table(run):
     rows, heads = [], ["model", "perplexity", "next sentence, %", "MRPC, %", "SST-2, %"]
     heads += [f"paper: {n}" for n in ("MNLI-m", "QNLI", "MRPC", "SST-2", "SQuAD F1")]
     for recipe, (name, *paper) in PAPER.items():
-        results = run.results(*(f"{recipe}-{seed}" for seed in range(SEEDS)))
+        results = run.seed_results(recipe, SEEDS)
         if len(results) < SEEDS:
             return None
         pairs = [found["valid"].get("next_sentence_accuracy") for found in results]

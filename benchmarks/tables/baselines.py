@@ -24,7 +24,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.tables.f1_counts import f1
 from benchmarks.tables.labelled_sets import columns, hold_out
 from benchmarks.tables.linear_chain import train_chain
 from benchmarks.tables.stored_results import percent
@@ -94,12 +93,12 @@ def run_baselines(run, name, labelled):
     def compute(predict):
         train, test = (run.parts(name, labelled)[part] for part in ("train", "test"))
         x, y = map(list, zip(*test, strict=True))
-        counts = labelled.count(y, predict(train, x))
-        return {"train": len(train), "test": len(y), "score": f1(counts)}
+        return labelled.assess(train, y, predict(train, x))
 
+    known = labelled.baselines or BASELINES[labelled.words]
     return {
         baseline: run.stored(f"{name}-{baseline}", functools.partial(compute, predict))
-        for baseline, predict in BASELINES[labelled.words].items()
+        for baseline, predict in known.items()
     }
 
 

@@ -25,9 +25,8 @@ from benchmarks.tables.stored_results import (
     mean_interval,
     short_name,
 )
-from benchmarks.tables.transfer_training import find_right, summarize_right
+from benchmarks.tables.transfer_training import find_right
 
-SETS = {"cove": "cove_mini_en_fr_tatoeba", "elmo": "elmo_mini_en_books"}
 SETS = {"sst2": "sst2_10000", "trec6": "trec6"}
 HEAD = {"head": "biattentive", "head_dim": 128}  # AllenNLP has 300
 EPOCHS = {"sst2": 6, "trec6": 15}
@@ -77,10 +76,10 @@ VECTORS = {
 }
 
 
-def name_of(run, data, vectors, seed):
-    """The name of the file of a cell's result."""
+def name_of(run, data, vectors, *seed):
+    """The name of the file of a cell's result; without a seed, what is before it."""
     preset = run.presets["elmo" if vectors == "elmo" else "cove"]
-    return f"{data}-{vectors}-{short_name(preset)}-{seed}"
+    return "-".join(map(str, [data, vectors, short_name(preset), *seed]))
 
 
 def cells(run):
@@ -117,7 +116,7 @@ def compute(run, data, vectors, seed):
         "dtype": run.dtype,
         "train": len(texts),
         "parameters": int(sum(np.prod(v.shape) for v in model.trainable_variables)),
-        **summarize_right(find_right(model, parts["test"])),
+        **find_right(model, parts["test"]),
     }
 
 
@@ -126,8 +125,7 @@ def table(run, data):
     known = baselines_of(run, data)
     rows, every = baseline_rows(known, 4), [found for found in known.values() if found]
     for vectors, (title, _) in VECTORS.items():
-        seeds = run.seeds(SEEDS)
-        results = run.results(*(name_of(run, data, vectors, seed) for seed in seeds))
+        results = run.seed_results(name_of(run, data, vectors), SEEDS)
         if results:
             scores = mean_interval([found["score"] for found in results])
             title = title.format(**{k: short_name(v) for k, v in run.presets.items()})
@@ -150,6 +148,5 @@ TABLE = Table(
     tables={"results": tables},
     presets={"cove": "cove_mini_en_fr_tatoeba", "elmo": "elmo_mini_en_books"},
     dtype="mixed_bfloat16",
-    settings=lambda run, *cell: {"dtype": run.dtype},
     prepare=lambda run, data, *cell: baselines_of(run, data),
 )

@@ -18,7 +18,7 @@ import itertools
 
 import zoo
 from benchmarks.tables.baselines import BASELINES, run_baselines
-from benchmarks.tables.f1_counts import f1, f1_interval, predict_tags
+from benchmarks.tables.f1_counts import f1, f1_interval
 from benchmarks.tables.labelled_sets import LABELLED_SETS, columns, hold_out
 from benchmarks.tables.runner import Table
 from benchmarks.tables.stored_results import (
@@ -64,14 +64,6 @@ def peak_rate(model):
     return float(rate["config"]["peak"] if isinstance(rate, dict) else rate)
 
 
-def predict(model, labelled, x):
-    """The labels, or the tags, that a model predicts."""
-    if labelled.words:
-        return predict_tags(model, x)
-    found = model.predict(x, verbose=0).argmax(axis=-1)
-    return [model.labels[number] for number in found]
-
-
 def fit(preset, labelled, train, test, seed, rate=None):
     """Fine-tunes a preset; returns a dict of epochs, rate and `LabelledSet.count`."""
     free_memory()
@@ -81,8 +73,8 @@ def fit(preset, labelled, train, test, seed, rate=None):
         model.compile(learning_rate=rate)
     rate = peak_rate(model)
     model.fit(*columns(train), epochs=epochs, seed=seed, verbose=2)
-    x, y = columns(test)
-    counts = labelled.count(y, predict(model, labelled, x))
+    x, y = map(list, zip(*test, strict=True))
+    counts = labelled.count(y, labelled.predict(model, x))
     return {"epochs": epochs, "rate": rate, "counts": counts}
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import zoo
 from benchmarks.tables.f1_counts import predict_tags
+from benchmarks.tables.labelled_sets import read_words
 from benchmarks.tables.runner import Table
 from benchmarks.tables.stored_results import (
     MINILM,
@@ -20,8 +21,7 @@ from benchmarks.tables.stored_results import (
     markdown,
     mean_interval,
 )
-from zoo.data import read_conll
-from zoo.evaluation import convert_tags, most_frequent_tags, span_scores
+from zoo.evaluation import most_frequent_tags, span_scores
 
 SEEDS, DOCUMENTS = 3, 200
 RATE, EPOCHS = 2e-4, 3  # of fine-tuning
@@ -80,17 +80,15 @@ def read(data, documents):
     found = []
     for name in ("eng.train.gz", "eng.testa.gz"):
         path = data / "conll2003" / name
-        words, tags = read_conll(path, documents=documents)
+        words, tags = read_words(path, SCHEME, documents)
         if name == "eng.train.gz" and documents:
             words, tags = words[:DOCUMENTS], tags[:DOCUMENTS]
         elif name == "eng.train.gz":
-            whole = read_conll(path, documents=True)[0][:DOCUMENTS]
-            size, count = sum(map(len, whole)), 0
-            while size:
-                size -= len(words[count])
-                count += 1
+            whole = read_words(path, documents=True)[0][:DOCUMENTS]
+            sizes = np.cumsum([len(row) for row in words])
+            count = np.searchsorted(sizes, sum(map(len, whole))) + 1
             words, tags = words[:count], tags[:count]
-        found.append((words, [convert_tags(row, SCHEME) for row in tags]))
+        found.append((words, tags))
     return found
 
 
@@ -134,7 +132,7 @@ def table(run):
     """The table in Markdown, or None without results."""
     rows, every = [], []
     for name, arm in ARMS.items():
-        results = run.results(*(f"{name}-{seed}" for seed in run.seeds(SEEDS)))
+        results = run.seed_results(name, SEEDS)
         if results:
             minutes = np.mean([result["seconds"] for result in results]) / 60
             score = mean_interval([result["f1"] for result in results])

@@ -21,6 +21,7 @@ import itertools
 import numpy as np
 
 import zoo
+from benchmarks.tables.baselines import run_baselines
 from benchmarks.tables.gpt_tasks import TASKS
 from benchmarks.tables.labelled_sets import columns, hold_out
 from benchmarks.tables.runner import Table
@@ -50,20 +51,15 @@ DIFFERENCES = {
 }
 
 
-def name_of(run, task, way, seed):
-    """The name of the result of a cell."""
-    return f"{task}-{short_name(run.presets['gpt'])}-{way}-{seed}"
+def name_of(run, task, way, *seed):
+    """The name of the result of a cell; without a seed, what is before it."""
+    return "-".join(map(str, [task, short_name(run.presets["gpt"]), way, *seed]))
 
 
 def cells(run):
     """All cells, in the order in which they are computed: task, way and seed."""
     found = itertools.product(TASKS, WAYS, run.seeds(SEEDS))
     return {name_of(run, *cell): cell for cell in found}
-
-
-def settings(run, *cell):
-    """The options on which a result depends."""
-    return {"dtype": run.dtype}
 
 
 def train(run, cell, rows, rate):
@@ -95,29 +91,16 @@ def search(run, cell, rate):
     return {"dtype": run.dtype, "score": score}
 
 
-def best_rate(run, task, way):
-    """The best rate of a way, with seed 0."""
-    cell, scores = (task, way, 0), {}
-    for rate in RATES:
-        name = f"{name_of(run, *cell)}-rate_{rate:g}"
-        work = functools.partial(search, run, cell, rate)
-        scores[rate] = run.stored(name, work, settings(run))["score"]
-    return max(scores, key=scores.get)
-
-
-def baseline(run, task, name):
-    """The result of a baseline, and the true values."""
-    parts = run.parts(task, TASKS[task])
-    x, y = map(list, zip(*parts["test"], strict=True))
-    found = TASKS[task].baselines[name](parts["train"], x)
-    return {"score": TASKS[task].score(y, found), "gold": y}
+def best_rate(run, *cell):
+    """The best rate of a task and a way, with seed 0."""
+    cell = (*cell, 0)
+    work = functools.partial(search, run, cell)
+    return run.best_rate(name_of(run, *cell), RATES, work)
 
 
 def prepare(run, task, way, seed):
     """Computes the baselines and the best rate."""
-    for name in TASKS[task].baselines:
-        work = functools.partial(baseline, run, task, name)
-        run.stored(f"{task}-{name}", work)
+    run_baselines(run, task, TASKS[task])
     best_rate(run, task, way)
 
 
@@ -165,13 +148,11 @@ def table(run):
     """The table in Markdown, or None without results."""
     rows, every = [], []
     for name, task in TASKS.items():
-        known = run.results(*(f"{name}-{baseline}" for baseline in task.baselines))
-        seeds = run.seeds(SEEDS)
+        known = [*run_baselines(run, name, task).values()]
         grouped = {
-            way: run.results(*(name_of(run, name, way, seed) for seed in seeds))
-            for way in WAYS
+            way: run.seed_results(name_of(run, name, way), SEEDS) for way in WAYS
         }
-        if len(known) == len(task.baselines):
+        if all(known):
             rows.append(make_row(name, known, grouped))
             every += itertools.chain(known, *grouped.values())
     heads = ["task", "metric", "majority or mean", "TF-IDF", "preset, both losses"]
@@ -187,6 +168,5 @@ TABLE = Table(
     tables={"results": table},
     presets={"gpt": "gpt_mini_en_books"},
     dtype="mixed_bfloat16",
-    settings=settings,
     prepare=prepare,
 )

@@ -17,7 +17,7 @@ from benchmarks.tables.baselines import (
     majority_label,
 )
 from benchmarks.tables.labelled_sets import (
-    choose,
+    LabelledSet,
     columns,
     glue_rows,
     read_lines,
@@ -78,27 +78,19 @@ def pearson(gold, found):
 
 
 @dataclasses.dataclass(frozen=True)
-class GPTTask:
+class GPTTask(LabelledSet):
     """A labelled set, and the task of zoo that learns it.
 
     Args:
-        title: str, for the table.
         task: str, the name of the task.
-        read: function of the data directory and "train" or "test" that returns rows.
         paper: str, the result of the paper with all labels.
-        train: int, rows for training, or None for all.
         options: dict, arguments of `zoo.from_preset`.
         metric: str, the name of the score.
         score: function of true and predicted values to a float.
-        baselines: dict of name to a function of the rows for training and the x of the
-            rows for the test.
     """
 
-    title: str
-    task: str
-    read: Callable
-    paper: str
-    train: int | None = None
+    task: str = "text_classifier"
+    paper: str = ""
     options: dict = dataclasses.field(default_factory=dict)
     metric: str = "accuracy"
     score: Callable = evaluation.accuracy
@@ -109,38 +101,24 @@ class GPTTask:
         }
     )
 
-    def load(self, data):
-        """Reads both parts: dict of "train" and "test" to a list of rows."""
-        sizes = {"train": self.train, "test": None}
-        return {part: choose(self.read(data, part), n) for part, n in sizes.items()}
-
-    def predict(self, model, x):
-        """What a model predicts for a list of x: labels, numbers or choices."""
-        if not isinstance(x[0], str):
-            x = tuple(map(list, zip(*x, strict=True)))
-        outputs = model.predict(x, verbose=0)
-        if self.task == "text_regressor":
-            return outputs.ravel().tolist()
-        best = outputs.argmax(axis=-1).tolist()
-        return (
-            best if self.task == "multiple_choice" else [model.labels[i] for i in best]
-        )
+    def assess(self, train, y, found):
+        """The result of a baseline: the score, and the true values."""
+        return {"score": self.score(y, found), "gold": y}
 
 
 TASKS = {
     "sst2_1000": GPTTask(
         "SST-2, 1,000 labels",
-        "text_classifier",
         glue_rows("sst2"),
-        "91.3",
         1000,
-        {"labels": ["0", "1"]},
+        paper="91.3",
+        options={"labels": ["0", "1"]},
     ),
     "stsb": GPTTask(
         "STS-B",
-        "text_regressor",
         similarity_rows,
-        "82.0",
+        task="text_regressor",
+        paper="82.0",
         options={"pair": True},
         metric="Pearson",
         score=pearson,
@@ -148,18 +126,16 @@ TASKS = {
     ),
     "codah": GPTTask(
         "CODAH",
-        "multiple_choice",
         choice_rows,
-        "",
+        task="multiple_choice",
         options={"num_choices": CHOICES},
         baselines={"majority": majority_label, "TF-IDF": linear_choice},
     ),
     "snli_18000": GPTTask(
         "SNLI, 18,000 labels",
-        "text_classifier",
         snli_rows,
-        "89.9",
         18000,
-        {"labels": ["1", "2", "3"], "pair": True},
+        paper="89.9",
+        options={"labels": ["1", "2", "3"], "pair": True},
     ),
 }

@@ -11,7 +11,7 @@ import pathlib
 import tempfile
 from collections.abc import Callable
 
-from benchmarks.tables.f1_counts import count
+from benchmarks.tables.f1_counts import count, f1, predict_tags
 from zoo.data import read_conll, read_glue
 from zoo.evaluation import convert_tags
 
@@ -52,14 +52,18 @@ def snli_rows(data, part):
     return [((a, b), label) for label, _, a, b in rows if label in SNLI_LABELS]
 
 
-def read_words(path):
-    """Reads words and tags. Lines without a word are ignored; btc/f has two of them."""
+def read_words(path, scheme=None, documents=False):
+    """Reads words, and tags that are converted to a scheme.
+
+    Lines without a word are ignored; btc/f has two of them.
+    """
     with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = [line for line in file if not line.strip() or line.split()[1:]]
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "names.conll"
         copy.write_text("".join(lines), "utf-8")
-        return read_conll(copy)
+        words, tags = read_conll(copy, documents=documents)
+    return words, [convert_tags(row, scheme) for row in tags] if scheme else tags
 
 
 def tagged_rows(train, test, scheme=None):
@@ -70,8 +74,8 @@ def tagged_rows(train, test, scheme=None):
         files = sorted(data.glob(pattern))
         if not files:
             raise FileNotFoundError(f"No file in {data} matches {pattern}.")
-        rows = [row for path in files for row in zip(*read_words(path), strict=True)]
-        return [(w, convert_tags(tags, scheme) if scheme else tags) for w, tags in rows]
+        parts = (zip(*read_words(path, scheme), strict=True) for path in files)
+        return [row for part in parts for row in part]
 
     return read
 
@@ -89,6 +93,8 @@ class LabelledSet:
         train, test: int, the number of rows that are used, or None for all.
         words: bool, whether rows are words with tags.
         scheme: str, the scheme of the spans that are counted, or None.
+        baselines: dict of name to a function of the rows for training and the x of the
+            rows for the test; by default those of `baselines`.
     """
 
     title: str
@@ -97,6 +103,7 @@ class LabelledSet:
     test: int | None = None
     words: bool = False
     scheme: str | None = None
+    baselines: dict | None = None
 
     @property
     def metric(self):
@@ -107,6 +114,23 @@ class LabelledSet:
         """Reads both parts: dict of "train" and "test" to a list of rows."""
         sizes = {"train": self.train, "test": self.test}
         return {part: choose(self.read(data, part), n) for part, n in sizes.items()}
+
+    def predict(self, model, x):
+        """What a model predicts for a list of x: labels, tags, numbers or choices."""
+        if self.words:
+            return predict_tags(model, x)
+        outputs = model.predict(text_columns(x), verbose=0)
+        if model.task_name == "text_regressor":
+            return outputs.ravel().tolist()
+        best = outputs.argmax(axis=-1).tolist()
+        if model.task_name == "multiple_choice":
+            return best
+        return [model.labels[number] for number in best]
+
+    def assess(self, train, y, found):
+        """The result of a baseline: the number of rows, and the score."""
+        score = f1(self.count(y, found))
+        return {"train": len(train), "test": len(y), "score": score}
 
     def count(self, gold, found):
         """The counts of lists of y; see `f1_counts.count`."""
@@ -139,9 +163,12 @@ def hold_out(rows):
 def columns(rows):
     """The texts and the labels of rows, as `fit` takes them."""
     x, y = map(list, zip(*rows, strict=True))
-    if isinstance(x[0], tuple):
-        x = tuple(map(list, zip(*x, strict=True)))
-    return x, y
+    return text_columns(x), y
+
+
+def text_columns(x):
+    """The columns of tuples of texts; a list of texts does not change."""
+    return tuple(map(list, zip(*x, strict=True))) if isinstance(x[0], tuple) else x
 
 
 LABELLED_SETS = {

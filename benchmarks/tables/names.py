@@ -23,7 +23,7 @@ import numpy as np
 import zoo
 from benchmarks.files import read_json
 from benchmarks.tables.f1_counts import count, f1, f1_interval, predict_tags
-from benchmarks.tables.labelled_sets import read_words
+from benchmarks.tables.labelled_sets import columns, read_words
 from benchmarks.tables.linear_chain import train_chain
 from benchmarks.tables.remembering import remembering
 from benchmarks.tables.runner import BENCHMARKS, Table
@@ -66,10 +66,8 @@ def read_train(data, recipe):
     ((longest, _, _),) = recipe["stages"]
     scheme = recipe["objective"]["tagger"]["scheme"]
     paths = [path for name in recipe["train"] for path in sorted(data.glob(name))]
-    pairs = [pair for path in paths for pair in zip(*read_words(path), strict=True)]
-    pairs = [(words, tags) for words, tags in pairs if len(words) <= longest]
-    words, tags = zip(*pairs, strict=True)
-    return list(words), [convert_tags(row, scheme) for row in tags]
+    parts = (zip(*read_words(path, scheme), strict=True) for path in paths)
+    return columns([row for part in parts for row in part if len(row[0]) <= longest])
 
 
 def make_tagger(recipe, train, inputs, seed, vectors, language_model):
@@ -166,7 +164,7 @@ def read_results(run):
     if all(chains):
         found[CHAIN] = [max(chains, key=lambda x: mean_f1(x, DEV))]
     for arm in INPUTS:
-        found[arm] = run.results(*(f"{arm}-{seed}" for seed in run.seeds(SEEDS[arm])))
+        found[arm] = run.seed_results(arm, SEEDS[arm])
     found[PRESET] = run.results(PRESET)
     return {arm: fits for arm, fits in found.items() if fits}
 

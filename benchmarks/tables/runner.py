@@ -39,6 +39,11 @@ def no_cell(run, *cell):
     """Does nothing for a cell."""
 
 
+def dtype_of(run, *cell):
+    """The options of a run, on which all its results depend."""
+    return run.settings
+
+
 def no_presets(run):
     """The presets of a table that no card shows."""
     return ()
@@ -59,7 +64,7 @@ class Table:
         any_preset: bool, whether the command may add presets.
         dtype: str, of the training.
         settings: function of a cell's fields that returns the options on which its
-            result depends, see `stored`.
+            result depends, see `stored`. By default, it is the dtype if there is one.
         fields: iterable of str, what a stored result must have.
         prepare: function of a cell's fields that computes what the cell needs.
         result: function of a cell's fields that returns its result, or None if a part
@@ -77,7 +82,7 @@ class Table:
     presets: dict = dataclasses.field(default_factory=dict)
     any_preset: bool = False
     dtype: str | None = None
-    settings: Callable = no_cell
+    settings: Callable = dtype_of
     fields: tuple = FIELDS
     prepare: Callable = no_cell
     result: Callable | None = None
@@ -145,6 +150,11 @@ class Run:
         """The folder of models that are trained on the way."""
         return self.work / self.table.name
 
+    @property
+    def settings(self):
+        """The dtype, a dict, or None if the table has none."""
+        return {"dtype": self.dtype} if self.table.dtype else None
+
     def seeds(self, count):
         """The seeds, at most `count` of them."""
         return range(count if self.max_seeds is None else min(count, self.max_seeds))
@@ -181,6 +191,19 @@ class Run:
     def results(self, *names):
         """The stored results with these names, a list without the missing ones."""
         return [found for name in names if (found := self.stored(name))]
+
+    def seed_results(self, stem, count):
+        """The stored results STEM-SEED of at most `count` seeds, a list."""
+        return self.results(*(f"{stem}-{seed}" for seed in self.seeds(count)))
+
+    def best_rate(self, stem, rates, search):
+        """The rate with the best score; `search` computes the result of a rate."""
+        scores = {}
+        for rate in rates:
+            work = functools.partial(search, rate)
+            found = self.stored(f"{stem}-rate_{rate:g}", work, self.settings)
+            scores[rate] = found["score"]
+        return max(scores, key=scores.get)
 
     def stored_presets(self, before, after=""):
         """The short names of presets that have results, a list.

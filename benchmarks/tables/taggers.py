@@ -27,12 +27,11 @@ import numpy as np
 import zoo
 from benchmarks.files import read_json, write_whole
 from benchmarks.tables.f1_counts import count, f1, f1_interval, predict_tags
+from benchmarks.tables.labelled_sets import read_words
 from benchmarks.tables.remembering import adapt, remembering
 from benchmarks.tables.runner import Table
 from benchmarks.tables.stored_results import lines
 from zoo.checkpoint import read_vectors
-from zoo.data import read_conll
-from zoo.evaluation import convert_tags
 from zoo.text import count_words
 from zoo.training import AdamW, WarmupLinearDecay
 
@@ -73,13 +72,7 @@ class Corpus:
 
     def read(self, data):
         """Words and tags of training, development and test set, a list of pairs."""
-        parts = [read_conll(pathlib.Path(data) / path) for path in self.files]
-        if not self.scheme:
-            return parts
-        return [
-            (words, [convert_tags(row, self.scheme) for row in tags])
-            for words, tags in parts
-        ]
+        return [read_words(data / path, self.scheme) for path in self.files]
 
     def count(self, gold, found):
         """Counts correct, predicted and true spans (or words) of every sentence."""

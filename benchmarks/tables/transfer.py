@@ -33,18 +33,12 @@ from benchmarks.tables.transfer_training import (
     adapt,
     find_right,
     start_classifier,
-    summarize_right,
     train,
     transfer_vocabulary,
 )
 from zoo.evaluation import proportion_interval
 
 LENGTH = 400  # tokens of a document
-
-
-def settings(run, *cell):
-    """The options on which a result depends."""
-    return {"dtype": run.dtype}
 
 
 def read_parts(run, data):
@@ -78,7 +72,7 @@ def start(run, cell):
     if not adapted.exists():
         # If there is a result, then of a model that was deleted.
         (run.folder / "results" / f"{adapted.name}.json").unlink(missing_ok=True)
-        run.stored(adapted.name, compute, settings(run))
+        run.stored(adapted.name, compute, run.settings)
     return adapted
 
 
@@ -100,20 +94,15 @@ def best_factor(run, cell):
     data, recipe = corpus.rates_of.get(cell.recipe, known)
     cell = Cell(data, model, recipe, seed=0)
     start(run, cell)  # has a result of its own
-    scores = {}
-    for factor in factors_of(recipe):
-        name = f"{cell.name(run.presets)}-rate_{factor:g}"
-        work = functools.partial(search, run, cell, factor)
-        scores[factor] = run.stored(name, work, settings(run))["score"]
-    return max(scores, key=scores.get)
+    work = functools.partial(search, run, cell)
+    return run.best_rate(cell.name(run.presets), factors_of(recipe), work)
 
 
 def search(run, cell, factor):
     """The accuracy on the held-out tenth of the rows for training."""
     rows, held_out = hold_out(read_parts(run, cell.data)["train"])
     model = train_cell(run, cell, rows, factor)
-    score = float(np.mean(find_right(model, held_out)))
-    return {"dtype": run.dtype, "score": score}
+    return {"dtype": run.dtype, "score": find_right(model, held_out)["score"]}
 
 
 def make_classifier(run, cell):
@@ -141,15 +130,15 @@ def prepare(run, *cell):
 
 
 def compute(run, *cell):
-    """The result of a cell; see `summarize_right`."""
+    """The result of a cell; see `find_right`."""
     cell = Cell(*cell)
     parts = read_parts(run, cell.data)
-    marks = find_right(make_classifier(run, cell), parts["test"])
+    found = find_right(make_classifier(run, cell), parts["test"])
     return {
         "dtype": run.dtype,
         "factor": best_factor(run, cell),
         "train": len(parts["train"]),
-        **summarize_right(marks),
+        **found,
     }
 
 
@@ -199,6 +188,5 @@ TABLE = Table(
         "bert": "bert_mini_en_uncased_distilled",
     },
     dtype="mixed_bfloat16",
-    settings=settings,
     prepare=prepare,
 )

@@ -155,13 +155,9 @@ def train(model, recipe, rows, rate, seed, epochs_per_group, fit):
 
 
 def find_right(model, rows):
-    """Whether a classifier is right, bool (B,)."""
-    texts, labels = zip(*rows, strict=True)
-    found = model.predict(list(texts), verbose=0).argmax(axis=-1)
-    return np.array([model.labels[n] for n in found]) == np.array(labels)
-
-
-def summarize_right(marks):
     """The accuracy, and a digit for each text, 1 if the classifier is right."""
+    texts, labels = map(list, zip(*rows, strict=True))
+    found = model.predict(texts, verbose=0).argmax(axis=-1)
+    marks = [model.labels[n] == y for n, y in zip(found, labels, strict=True)]
     digits = "".join(str(int(mark)) for mark in marks)
     return {"score": float(np.mean(marks)), "right": digits}
