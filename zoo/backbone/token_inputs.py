@@ -89,7 +89,9 @@ class TokenInputs:
         return {key: complete[key] for key in self.input}
 
     def _refuse_text(self, x):
-        if hasattr(x, "dtype") and is_text(x):
+        dtype = getattr(x, "dtype", None)
+        dtype = str(getattr(dtype, "name", dtype))
+        if dtype in ("string", "object") or dtype.startswith(("str", "bytes")):
             raise TypeError(
                 f"{type(self).__name__} takes token ids, not text. Received: strings. "
                 'Load the preset with a task, such as `task="text_embedder"`, and '
@@ -152,9 +154,3 @@ def _as_int32(values):
     values = values if dtype.startswith("float") else ops.cast(values, "int64")
     right = (values % 1 == 0) & (values >= MIN_INT32) & (values < MAX_INT32 + 1)
     return ops.cast(ops.where(right, values, MAX_INT32), "int32")
-
-
-def is_text(tensor):
-    """Whether an array or tensor holds strings, by its dtype."""
-    dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
-    return dtype in ("string", "object") or dtype.startswith(("str", "bytes"))

@@ -168,7 +168,10 @@ def quantize_layers(model, config=None):
         config = keras.quantizers.Int8QuantizationConfig(activation_quantizer=None)
     with _without_old_garbage():
         for layer in list(all_layers(model)):
-            if _can_be_quantized(layer) and layer.quantization_mode is None:
+            # A layer without a method of its own, or of other layers, cannot.
+            has_method = type(layer).quantize is not keras.layers.Layer.quantize
+            single = has_method and len(all_layers(layer)) == 1
+            if single and layer.quantization_mode is None:
                 with contextlib.suppress(NotImplementedError):
                     layer.quantize(config=config)
     reset_functions(model)
@@ -182,11 +185,6 @@ def reset_functions(model):
             layer.train_function = layer.test_function = layer.predict_function = None
         if hasattr(layer, "answer_function"):
             layer.answer_function = None
-
-
-def _can_be_quantized(layer):
-    has_method = type(layer).quantize is not keras.layers.Layer.quantize
-    return has_method and len(all_layers(layer)) == 1
 
 
 def quantization_record(layers):

@@ -138,8 +138,17 @@ class WordEmbedding(MatrixLayer):
 
     def assign_rows(self, ids, vectors):
         """Assigns vectors (K, D) to the words of some ids (K,), frozen or not."""
-        ids = ops.convert_to_numpy(ids)
-        vectors = _matrix(vectors, self.embedding_dim)
+        ids, width = ops.convert_to_numpy(ids), self.embedding_dim
+        try:
+            vectors = ops.convert_to_numpy(vectors)
+        except ValueError:  # they have different widths
+            vectors = ops.convert_to_numpy([])
+        if vectors.ndim != 2 or vectors.shape[1] != width:
+            raise ValueError(
+                f"`vectors` must all be of width {width}. Received: "
+                f"{vectors.shape if vectors.size else 'different widths'}. Truncate or "
+                "pad them."
+            )
         inside = (ids >= 0) & (ids < self.vocabulary_size)
         if len(ids) != len(vectors) or not inside.all():
             raise ValueError(
@@ -196,19 +205,3 @@ def _mixed(x):
 
 def _word(number):
     return ops.convert_to_tensor(number, "uint32")
-
-
-def _matrix(vectors, width):
-    """Checks vectors and returns them as numpy (N, D)."""
-    try:
-        matrix = ops.convert_to_numpy(vectors)
-    except ValueError:
-        # The vectors have different widths.
-        matrix = ops.convert_to_numpy([])
-    if matrix.ndim != 2 or matrix.shape[1] != width:
-        raise ValueError(
-            f"`vectors` must all be of width {width}. Received: "
-            f"{matrix.shape if matrix.size else 'different widths'}. Truncate or pad "
-            "them."
-        )
-    return matrix

@@ -91,8 +91,10 @@ def run_trained(state, inputs, weights, source):
             after, more = advance(before[: sizes[0]], inputs, weights, source)
             return *after, *more
 
-        x = inputs[0][0]
-        start = (*state, *_empty(state, x, source, count))
+        gates, memory = ops.cast(inputs[0][0], state[-1].dtype), source[0]
+        # Of the shapes of what `advance` returns beside the state.
+        shaped = [*[gates] * count, memory[:, :, 0], ops.sum(memory, axis=1), state[0]]
+        start = (*state, *map(ops.zeros_like, shaped))
         last, states = scan(step, start, inputs)
 
         def gradient(*upstream):
@@ -103,14 +105,6 @@ def run_trained(state, inputs, weights, source):
 
     vectors, *last = run(*state, *inputs, *weights, *source[:2], mask)
     return vectors, tuple(last)
-
-
-def _empty(state, x, source, count):
-    """Tensors of the shapes of what `advance` returns beside the state."""
-    memory, gates = source[0], ops.cast(ops.zeros_like(x), state[-1].dtype)
-    attention = ops.zeros_like(memory[:, :, 0])
-    context = ops.zeros_like(ops.sum(memory, axis=1))
-    return (*[gates] * count, attention, context, ops.zeros_like(state[0]))
 
 
 def back(upstream, state, inputs, weights, source, states):

@@ -86,7 +86,13 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
             lambda: prepared,
         )
         number = counts[index]
-        places = starts[index] + _at_least_two(number, tf.shape(mask)[1] > 1)
+        # TensorFlow multiplies a single row in another way, with different last bits. A
+        # single row of several is therefore computed twice. With oneDNN on AVX-512, the
+        # other rows of the batch then change no bit of it. Elsewhere they may change
+        # the last bits.
+        twice = (tf.shape(mask)[1] > 1) & (number == 1)
+        size = tf.where(twice, tf.cast(2, tf.int64), number)
+        places = starts[index] + tf.minimum(tf.range(size), number - 1)
         rows = tf.gather(tokens, places)[:, 1]
         before = tuple(tf.gather(tensor, rows) for tensor in state)
         after = step(before, tf.gather(prepared, places - starts[first]))
@@ -113,14 +119,3 @@ def _block(index, length):
     """The block of steps that contains a step: its first step and its end."""
     first = index // STEPS_AT_ONCE * STEPS_AT_ONCE
     return first, ops.minimum(first + STEPS_AT_ONCE, length)
-
-
-def _at_least_two(number, several):
-    """The numbers from 0 to `number - 1`, int64; with `several`, [0, 0] for [0]."""
-    import tensorflow as tf
-
-    # TensorFlow multiplies a single row in another way, with different last bits. A
-    # single row is therefore computed twice. With oneDNN on AVX-512, the other rows of
-    # the batch then change no bit of it. Elsewhere they may change the last bits.
-    size = tf.where(several & (number == 1), tf.cast(2, tf.int64), number)
-    return tf.minimum(tf.range(size), number - 1)

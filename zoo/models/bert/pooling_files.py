@@ -47,7 +47,14 @@ def read_pooling(directory, lowercase=True):
             "A model must lower-case texts exactly if its tokenizer does. Received: "
             f"do_lower_case=true in `{directory / LIMITS_FILE}`, and a cased tokenizer."
         )
-    _warn_of_prompt(directory)
+    values = read_json(directory / PROMPTS_FILE, optional=True)
+    prompts, name = values.get("prompts"), values.get("default_prompt_name")
+    prompt = prompts.get(name) if isinstance(prompts, dict) else None
+    if prompt:  # a text before every text
+        warn_user(
+            f"sentence-transformers begins every text for {directory} with {prompt!r}. "
+            "zoo does not; add it to your texts."
+        )
     return {
         "pooling": mode,
         "normalize": "Normalize" in modules,
@@ -73,18 +80,6 @@ def _read_modules(path):
     return modules
 
 
-def _warn_of_prompt(directory):
-    """Warns of a text that sentence-transformers puts before every text."""
-    values = read_json(directory / PROMPTS_FILE, optional=True)
-    prompts, name = values.get("prompts"), values.get("default_prompt_name")
-    prompt = prompts.get(name) if isinstance(prompts, dict) else None
-    if prompt:
-        warn_user(
-            f"sentence-transformers begins every text for {directory} with {prompt!r}. "
-            "zoo does not; add it to your texts."
-        )
-
-
 def pooling_documents(options, config):
     """The JSON files that say how tokens become one vector, by their names."""
     mode = options["pooling"]
@@ -94,9 +89,7 @@ def pooling_documents(options, config):
             f"Received: pooling={mode!r}, layers={options.get('layers')}. Write "
             'layout "zoo", or save `backbone` alone.'
         )
-    names = ["Transformer", "Pooling"]
-    if options["normalize"]:
-        names.append("Normalize")
+    names = ["Transformer", "Pooling"] + (["Normalize"] if options["normalize"] else [])
     modules = [
         {
             "idx": number,
@@ -107,12 +100,10 @@ def pooling_documents(options, config):
         for number, name in enumerate(names)
     ]
     pooling = {flag: ours == mode for ours, flag in POOLING_FLAGS.items()}
+    pooling = {"word_embedding_dimension": config.hidden_dim, **pooling}
     length = options.get("sequence_length") or config.max_sequence_length
     return {
         MODULES_FILE: modules,
-        "1_Pooling/config.json": {
-            "word_embedding_dimension": config.hidden_dim,
-            **pooling,
-        },
+        "1_Pooling/config.json": pooling,
         LIMITS_FILE: {"max_seq_length": length, "do_lower_case": False},
     }

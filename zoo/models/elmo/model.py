@@ -156,29 +156,43 @@ class ELMo(Backbone):
     @staticmethod
     def make_layers(config, dtype):
         """Makes the layers by name; they are not built yet."""
-        layers = make_word_layers(config, dtype)
-        narrow = config.lstm_dim != config.projection_dim
-        for direction in DIRECTIONS:
+        width, layers, named = config.projection_dim, [], {"dtype": dtype}
+        if config.word_vocabulary_size:
+            # One projection serves both parts, so the filters have none.
+            width = sum(number for _, number in config.filters)
+            shape = config.word_vocabulary_size, config.word_dim
+            layers = [
+                keras.layers.Embedding(*shape, **named, name="word_embedding"),
+                keras.layers.Dense(config.projection_dim, **named, name="projection"),
+            ]
+        cnn = CharacterCNN(
+            config.filters,
+            config.embedding_dim,
+            config.num_highways,
+            width,
+            config.activation,
+            config.vocabulary_size - 1,
+            config.max_characters,
+            config.pad_character,
+            **named,
+            name="token_encoder",
+        )
+        layers = [cnn, *layers]
+        projection = {}
+        if config.lstm_dim != config.projection_dim:
+            projection["projection_dim"] = config.projection_dim
+            projection["projection_clip"] = config.projection_clip
+        for side in DIRECTIONS:
             for i in range(config.num_layers):
-                lstm = LSTM(
-                    config.lstm_dim,
-                    config.projection_dim if narrow else None,
-                    config.cell_clip,
-                    config.projection_clip if narrow else None,
-                    reverse=direction == "backward",
-                    packed=True,
-                    dtype=dtype,
-                    name=f"{direction}_{i}",
-                )
-                layers.append(lstm)
-        layers.append(keras.layers.Dropout(config.dropout, dtype=dtype, name="dropout"))
-        mix = ScalarMix(
+                options = {"reverse": side == "backward", **projection, **named}
+                options |= {"cell_clip": config.cell_clip, "packed": True}
+                layers.append(LSTM(config.lstm_dim, **options, name=f"{side}_{i}"))
+        layers.append(keras.layers.Dropout(config.dropout, **named, name="dropout"))
+        layer, epsilon = (
             -1 if config.mix_top_only else None,
             MIXES[config.mix_layer_norm],
-            config.mix_l2,
-            dtype=dtype,
-            name="scalar_mix",
         )
+        mix = ScalarMix(layer, epsilon, config.mix_l2, **named, name="scalar_mix")
         return {layer.name: layer for layer in [*layers, mix]}
 
     @classmethod
@@ -261,32 +275,6 @@ class ELMo(Backbone):
             outputs[-1] = dropout(outputs[-1])
             found.append((outputs, states))
         return found
-
-
-def make_word_layers(config, dtype):
-    """Makes the layers that compute a word's vector, a list."""
-    width, layers = config.projection_dim, []
-    if config.word_vocabulary_size:
-        # One projection serves both parts, so the filters have none.
-        width = sum(number for _, number in config.filters)
-        shape = config.word_vocabulary_size, config.word_dim
-        layers = [
-            keras.layers.Embedding(*shape, dtype=dtype, name="word_embedding"),
-            keras.layers.Dense(config.projection_dim, dtype=dtype, name="projection"),
-        ]
-    cnn = CharacterCNN(
-        config.filters,
-        config.embedding_dim,
-        config.num_highways,
-        width,
-        config.activation,
-        config.vocabulary_size - 1,
-        config.max_characters,
-        config.pad_character,
-        dtype=dtype,
-        name="token_encoder",
-    )
-    return [cnn, *layers]
 
 
 def _last_states(directions):

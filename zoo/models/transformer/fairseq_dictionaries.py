@@ -18,8 +18,17 @@ def read_tokenizer(directory, options, config, languages=None):
     """The arguments of a `zoo.text.BytePairTokenizer`; None without byte-pair codes."""
     # If the options lack a language, as in many published models, the sizes of the
     # dictionaries say which belongs to which side.
-    codes = _find_codes(directory)
-    if codes is None:
+    codes = [directory / name for name in CODES if (directory / name).is_file()]
+    if not codes:
+        codes = [p for p in sorted(directory.iterdir()) if p.is_file()]
+        codes = [path for path in codes if re.fullmatch(OTHER_CODES, path.name)]
+        if len({path.read_bytes() for path in codes}) > 1:
+            raise ValueError(
+                f"`{directory}` must hold one file of byte-pair codes. Received: "
+                f"{', '.join(path.name for path in codes)}. Call the right one "
+                f"{CODES[0]}."
+            )
+    if not codes:
         warn_without_tokenizer(
             directory, "byte-pair codes called bpecodes, code, codes or bpe.codes"
         )
@@ -30,25 +39,10 @@ def read_tokenizer(directory, options, config, languages=None):
     languages = _languages(options, languages, paths)
     sides = _find_sides(directory, paths, languages, sizes, shared)
     return {
-        "codes": tuple(_lines(codes)),
+        "codes": tuple(_lines(codes[0])),
         "vocabulary": sides[0],
         "target_vocabulary": None if shared else sides[1],
     }
-
-
-def _find_codes(directory):
-    """The path of the byte-pair codes, or None."""
-    found = [directory / name for name in CODES if (directory / name).is_file()]
-    if not found:
-        paths = [path for path in sorted(directory.iterdir()) if path.is_file()]
-        found = [path for path in paths if re.fullmatch(OTHER_CODES, path.name)]
-        if len({path.read_bytes() for path in found}) > 1:
-            raise ValueError(
-                f"`{directory}` must hold one file of byte-pair codes. Received: "
-                f"{', '.join(path.name for path in found)}. Call the right one "
-                f"{CODES[0]}."
-            )
-    return found[0] if found else None
 
 
 def _languages(options, languages, paths):

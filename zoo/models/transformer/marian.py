@@ -34,24 +34,19 @@ FIXED_FIELDS = {
     "max_sequence_length": MAX_POSITIONS,
 }
 # Options, and the values that are known here; None for a file without the option.
+SWITCHES = (
+    *("no-projection", "no-bias", "no-affine", "pool", "rnn-projection"),
+    *("train-positions", "train-position-embeddings"),
+)
 KNOWN_OPTIONS = {
     "type": ("transformer",),
-    "right-left": (False, None),
-    "input-types": ([], None),
-    "lemma-dim-emb": (0, None),
-    "ulr": (False, None),
-    "ulr-dim-emb": (0, None),
+    **dict.fromkeys(("input-types", "transformer-tied-layers"), ([], None)),
+    **dict.fromkeys(("lemma-dim-emb", "ulr-dim-emb"), (0, None)),
     "transformer-ffn-depth": (2,),
     "transformer-decoder-ffn-depth": (0, 2, None),
     "transformer-decoder-autoreg": ("self-attention", None),
-    "transformer-no-projection": (False, None),
-    "transformer-no-bias": (False, None),
-    "transformer-no-affine": (False, None),
-    "transformer-pool": (False, None),
-    "transformer-rnn-projection": (False, None),
-    "transformer-tied-layers": ([], None),
-    "transformer-train-positions": (False, None),
-    "transformer-train-position-embeddings": (False, None),
+    **dict.fromkeys(("right-left", "ulr"), (False, None)),
+    **{f"transformer-{name}": (False, None) for name in SWITCHES},
 }
 # What stands before a sub-layer, after it, and at the end, to `norm_first`.
 ORDERS = {("", "dan", ""): False, ("n", "da", "n"): True}

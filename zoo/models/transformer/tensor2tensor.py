@@ -19,20 +19,19 @@ TABLES = (
 TARGET_SPACES = f"{BODY}target_space_embedding/kernel"
 # The options that change what is computed, and the values that `Transformer` supports.
 # The first value is the default.
+SWITCHES = (
+    *("proximity_bias", "unidirectional_encoder"),
+    *("attention_variables_3d", "symbol_modality_skip_top"),
+)
 SUPPORTED = {
     "norm_type": ("layer",),
     "self_attention_type": ("dot_product",),
     "ffn_layer": ("dense_relu_dense", "conv_hidden_relu"),  # two names of one layer
-    "proximity_bias": (False,),
-    "unidirectional_encoder": (False,),
     "causal_decoder_self_attention": (True,),
     "prepend_mode": ("none",),
-    "attention_variables_3d": (False,),
-    "hard_attention_k": (0,),
-    "num_area_layers": (0,),
-    "symbol_modality_skip_top": (False,),
-    "bottom": ({},),
-    "top": ({},),
+    **dict.fromkeys(SWITCHES, (False,)),
+    **dict.fromkeys(("hard_attention_k", "num_area_layers"), (0,)),
+    **dict.fromkeys(("bottom", "top"), ({},)),
 }
 # What stands before and after each sub-layer, and whether that is `norm_first`.
 SEQUENCES = {("none", "dan"): False, ("", "dan"): False, ("n", "da"): True}

@@ -11,34 +11,27 @@ PIECE_MARK = "\u2581"  # what pieces of SentencePiece begin with
 
 def read_tokenizer(path):
     """The arguments of `zoo.text.FastaiTokenizer`; None without its list of tokens."""
-    found = _find_list(path)
-    if found is None:
-        warn_without_tokenizer(path.parent, "a list of tokens such as itos.pkl")
-        return None
-    vocabulary = read_strings(found)
-    pieces = sum(token.startswith(PIECE_MARK) for token in vocabulary)
-    if pieces > len(vocabulary) // 8:
-        warn_user(
-            f"The tokens of {found} are pieces of SentencePiece. The model has no "
-            "tokenizer, because the pieces need the file of their SentencePiece model."
-        )
-        return None
-    return {"vocabulary": vocabulary, "version": find_version(vocabulary, found)}
-
-
-def _find_list(path):
-    """The path of the list that belongs to a checkpoint, or None."""
     found = [p for p in sorted(path.parent.glob("*.pkl")) if p.name != EXPORT]
     if len(found) > 1:
-        named = [p for p in found if p.name.startswith(path.stem)]
-        found = named or found
+        found = [p for p in found if p.name.startswith(path.stem)] or found
     if len(found) > 1:
         raise ValueError(
             "A checkpoint must have one list of tokens, or one whose name begins with "
             f"its own. Received: {', '.join(p.name for p in found)} beside `{path}`. "
             "Remove the others."
         )
-    return found[0] if found else None
+    if not found:
+        warn_without_tokenizer(path.parent, "a list of tokens such as itos.pkl")
+        return None
+    vocabulary = read_strings(found[0])
+    pieces = sum(token.startswith(PIECE_MARK) for token in vocabulary)
+    if pieces > len(vocabulary) // 8:
+        warn_user(
+            f"The tokens of {found[0]} are pieces of SentencePiece. The model has no "
+            "tokenizer, because the pieces need the file of their SentencePiece model."
+        )
+        return None
+    return {"vocabulary": vocabulary, "version": find_version(vocabulary, found[0])}
 
 
 def find_version(vocabulary, path):

@@ -57,24 +57,18 @@ def _number_layers(arrays, where):
     for name, array in arrays.items():
         module, _, last = name.rpartition(".")
         named[f"{new[module]}.{last}" if module in new else name] = array
-    _move_bias(named, where)
-    named.setdefault(
-        "linear_1.bias", np.zeros(len(named["linear_1.weight"]), "float32")
-    )
+    bias = np.zeros(len(named["linear_1.weight"]), "float32")
+    named.setdefault("linear_1.bias", bias)
+    bias = named.pop("linear_0.bias", None)
+    if bias is not None:
+        # Our hidden layer has no bias. It moves into the batch norm before the layer:
+        # `W (beta + d) = W beta + b` for the solution d of `W d = b`.
+        weight = named["linear_0.weight"].astype("float64")
+        shift = np.linalg.lstsq(weight, bias.astype("float64"), rcond=None)[0]
+        if not np.allclose(weight @ shift, bias, atol=1e-6):
+            raise ValueError(
+                f"{where} has a hidden layer whose bias cannot be a part of the batch "
+                "norm before it, because its weights are linearly dependent."
+            )
+        named["norm_0.bias"] = (named["norm_0.bias"] + shift).astype("float32")
     return named
-
-
-def _move_bias(arrays, where):
-    """Moves the bias of the hidden layer into the batch norm before it."""
-    # Ours has none. `W (beta + d) = W beta + b` for the solution d of `W d = b`.
-    bias = arrays.pop("linear_0.bias", None)
-    if bias is None:
-        return
-    weight = arrays["linear_0.weight"].astype("float64")
-    shift = np.linalg.lstsq(weight, bias.astype("float64"), rcond=None)[0]
-    if not np.allclose(weight @ shift, bias, atol=1e-6):
-        raise ValueError(
-            f"{where} has a hidden layer whose bias cannot be a part of the batch norm "
-            "before it, because its weights are linearly dependent."
-        )
-    arrays["norm_0.bias"] = (arrays["norm_0.bias"] + shift).astype("float32")
