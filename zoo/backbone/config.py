@@ -96,10 +96,7 @@ def check_labels(labels, where, most=LARGEST_OPTION):
 
 
 def make_config(config_class, values, where, names=None):
-    """Makes a config of plain values; ValueError names `where` and what is wrong.
-
-    `names` are those of fields in the file, where they differ.
-    """
+    """A config of plain values; `names` are those of fields in the file `where`."""
     if not isinstance(values, dict):
         raise ValueError(
             f"{where} must be an object. Received: {reprlib.repr(values)}."
@@ -119,10 +116,7 @@ def make_config(config_class, values, where, names=None):
 
 
 def check_fields(where, config_class, values, names=None):
-    """The values of some fields of a config, without NumPy's types; see `make_config`.
-
-    ValueError names the unknown key and the nearest field, or the field that is wrong.
-    """
+    """The values of some fields of a config, checked, without NumPy's types."""
     known, kinds = dataclasses.fields(config_class), annotations(config_class)
     known = [field.name for field in known]
     with naming(where):

@@ -10,11 +10,7 @@ NO_CLIPS = (None, None)
 
 
 def attend(h, memory, keys, mask):
-    """The attention (R, L) of h (R, W), R = B * beams, and the context (R, M).
-
-    memory (B, L, M), keys (B, W, L): see `AttentionalDecoder.read_source`. The rows of
-    a source follow each other.
-    """
+    """The attention (R, L) of h (R, W), with R = B * beams, and the context (R, M)."""
     queries = ops.reshape(h, (ops.shape(memory)[0], -1, h.shape[-1]))
     scores = ops.cast(ops.matmul(queries, keys), "float32")
     scores = ops.where(mask[:, None], scores, MASKED_SCORE)

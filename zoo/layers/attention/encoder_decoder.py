@@ -61,11 +61,7 @@ class EncoderDecoder:
         return {"decoder_sequence_output": vectors}
 
     def make_states(self, rows, length=None, source=None, beams=1):
-        """See `Steps.make_states`. The encoder runs once; the states do not grow.
-
-        They are attended (B * beams, W); hidden and cell (B * beams, N, W); and source,
-        with B rows, see `AttentionalDecoder.read_source`.
-        """
+        """See `Steps.make_states`. The encoder runs once; the states do not grow."""
         source = self.encoder.complete(_source(source))
         found = self.encode(source, training=False)
         memory, *states = (found[name] for name in READ_OUTPUTS)

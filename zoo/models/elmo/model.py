@@ -108,9 +108,9 @@ class ELMo(Backbone):
         default, it is 1 where the first character is not 0.
 
     Returns:
-        dict of sequence_output (B, L, 2 P). `with_outputs` adds layer_outputs
-        (B, N + 1, L, 2 P), hidden_state (B, 2 N, P) and cell_state (B, 2 N, D), forward
-        layers first. A model with states also takes them as inputs.
+        dict of sequence_output (B, L, 2 P). `with_outputs` adds layer_outputs (B, N +
+        1, L, 2 P), hidden_state (B, 2 N, P) and cell_state (B, 2 N, D), forward layers
+        first. A model with states also takes them as inputs.
 
     Example:
         >>> config = ELMoConfig(filters=[[1, 6]], lstm_dim=5, projection_dim=3)
@@ -235,13 +235,7 @@ class ELMo(Backbone):
 
     @classmethod
     def connect_language_model(cls, config, layers, inputs):
-        """Connects the two language models, which may read different words.
-
-        `inputs` has forward_ids and backward_ids int (B, L, C), and perhaps
-        padding_mask and states. The result has the states, and predictions
-        (B, 2, L, P), of the next and of the previous word. ValueError with a table of
-        words.
-        """
+        """Predictions (B, 2, L, P), of the next and previous word, and states."""
         if config.word_vocabulary_size:
             raise ValueError(
                 "Only an ELMo that reads characters alone has a language model. "

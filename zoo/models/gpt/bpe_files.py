@@ -28,11 +28,7 @@ FILES = {
 
 
 def read_tokenizer(directory, layout, config):
-    """The arguments of a model's tokenizer; None with a warning if we have none such.
-
-    OpenAI's programs read `<|endoftext|>` as text, the others as the special token.
-    Unused rows at the end of the table of embeddings are allowed.
-    """
+    """The arguments of a model's tokenizer; None with a warning if there is none."""
     start, problem = False, None
     fast = directory / "tokenizer.json"
     if layout == "hugging_face" and fast.is_file():

@@ -57,11 +57,7 @@ IGNORED = {
 
 
 def table(layout, config):
-    """The rows of a model in a layout, list of `zoo.checkpoint.Row`.
-
-    No kernel is transposed. The arrays of GPT-1's archive have no names; they get those
-    of GPT-2, see `openai_files`.
-    """
+    """The rows of a model in a layout, list of `zoo.checkpoint.Row`."""
     operations = {f"block_{{i}}/attention/{k}": third for k, third in THIRDS.items()}
     if layout == "hugging_face":
         modules = HUGGING_FACE if config.norm_first else HUGGING_FACE_GPT1

@@ -245,10 +245,7 @@ class Transformer(Backbone):
     def step(
         self, inputs, states, outputs=("decoder_sequence_output",), beams=1, fused=None
     ):
-        """See `Steps.step`. The only output is decoder_sequence_output (R, T, D).
-
-        The inputs are int32 (R, T), or a dict with them as decoder_token_ids.
-        """
+        """See `Steps.step`. The only output is decoder_sequence_output (R, T, D)."""
         if isinstance(inputs, dict):
             inputs = inputs["decoder_token_ids"]
         config, layers, position = self.config, self.named_layers, states["position"]

@@ -74,11 +74,7 @@ def find_subwords(directory, sizes, divisor=1):
 
 
 def read_token_lists(directory, sizes, values=None):
-    """The arguments of `TokenListTokenizer`, or None without files.
-
-    OpenNMT and CTranslate2 have `source_vocabulary.txt` and `target_vocabulary.txt`, or
-    `shared_vocabulary.txt`, or such `.json` files. `values` are of a `config.json`.
-    """
+    """The arguments of `TokenListTokenizer`, with tokens of a config.json, or None."""
     values = values or {}
     unknown = values.get("unk_token", "<unk>")
     lists = [_read_tokens(directory, side) for side in ("source", "target")]
