@@ -23,10 +23,7 @@ ERRORS = (
 
 @contextlib.contextmanager
 def naming(what, path="", errors=ERRORS):
-    """Turns errors of damaged values into a ValueError that says `what` cannot be used.
-
-    One that names `path` already, or `what`, is raised as it is.
-    """
+    """Turns errors into a ValueError that names `what`, unless it names `path`."""
     try:
         yield
     except errors as error:
@@ -53,11 +50,7 @@ def check_heads(config):
 
 
 def check_options(function, options, where, most=LARGEST_OPTION):
-    """Checks saved arguments of a class before they are used; ValueError names one.
-
-    An argument must have the type of its default, if that says one. `most` is the
-    largest number, also of labels.
-    """
+    """Checks saved arguments by the types of their defaults, and numbers by `most`."""
     known = inspect.signature(function).parameters
     check_labels(options.get("labels"), where, most)
     for name, value in options.items():

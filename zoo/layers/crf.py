@@ -107,11 +107,7 @@ def log_partition(potentials):
 
 
 def forward_backward(potentials):
-    """The logarithm of the sum over all paths (B,), by the forward algorithm.
-
-    Also a function without arguments, which runs the backward algorithm and returns the
-    probability (B, L, T, T) of every pair of tags.
-    """
+    """The log of the sum over all paths (B,), and a function to pairs' shares."""
     steps = ops.transpose(potentials, (1, 0, 2, 3))
     start = _only_first(steps)
     (last, total), (after, _) = scan(

@@ -122,10 +122,7 @@ class MultiHeadAttention(CompositeLayer):
         return self._heads(self.key, x), self._heads(self.value, x)
 
     def fuse(self):
-        """The kernels of query, key and value (D, 3 D), and their biases (3 D,).
-
-        It is None if they are quantized or have LoRA.
-        """
+        """Kernels and biases of q, k and v as one; None if quantized or with LoRA."""
         # A decoder has few rows, for which one product is faster than three.
         layers = self.query, self.key, self.value
         if any(d.quantization_mode or d.lora_enabled for d in layers):

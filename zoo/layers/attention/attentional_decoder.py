@@ -130,12 +130,7 @@ class AttentionalDecoder(MatrixLayer):
         return {"attended": attended, "hidden": hidden, "cell": ops.cast(cell, wide)}
 
     def step(self, token_ids, states, source, beams=1, training=False):
-        """Reads the next tokens of rows, int (R, T); with dropout only in training.
-
-        `states` come from `first_states` or the previous step, and `source` from
-        `read_source`, with a row for every `beams` rows. Returns (R, T, W) and the
-        states after the tokens.
-        """
+        """Reads int (R, T), `beams` rows a source: (R, T, W) and the new states."""
         layers, masks = range(self.num_layers), []
         drop = functools.partial(
             keras.random.dropout, rate=self.dropout, seed=self.seed_generator

@@ -20,11 +20,7 @@ def empty_cache(rows, num_heads, entries, width, dtype):
 
 
 def visible_entries(seen, cache, used, count, beams=1):
-    """The entries that each of the next T tokens attends to, bool (R, T, C + C').
-
-    A token attends to what its row has `seen`, (R, C + C'), to itself, and to tokens
-    of its row before it in the step. `used` (B,) later entries are in use.
-    """
+    """What T next tokens attend to: `seen`, and new entries; bool (R, T, C + C')."""
     old = ops.shape(cache[0][0])[2]
     hypothesis = ops.arange(beams, dtype="int32")[None] * count
     first = ops.reshape(old + used[:, None] + hypothesis, (-1, 1, 1))
@@ -35,11 +31,7 @@ def visible_entries(seen, cache, used, count, beams=1):
 
 
 def entry_index(place, num_heads, count):
-    """Where N new entries from `place` (B,) on stand in a cache (B, H, C, K).
-
-    Returns:
-        int32 (B * H * N, 3): row, head and entry.
-    """
+    """Row, head and entry, (B * H * N, 3), of N new entries from `place` (B,) on."""
     places = place[:, None] + ops.arange(count, dtype="int32")[None]
     shape = (ops.shape(place)[0], num_heads, count)
     places = ops.broadcast_to(places[:, None], shape)

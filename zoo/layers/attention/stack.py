@@ -42,11 +42,7 @@ def find_blocks(layers, prefix="block_"):
 
 
 def run_blocks(blocks, x, scores=False, **given):
-    """Connects blocks one after the other.
-
-    Returns x and the output of each block, (B, L, D) each; and a list of the weights of
-    each kind of attention, (B, N, H, L, M), empty without `scores`.
-    """
+    """x and the output of each block, and with `scores` weights by attention."""
     hidden, weights = [x], []
     for block in blocks:
         if scores:

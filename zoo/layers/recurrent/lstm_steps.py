@@ -11,11 +11,7 @@ def clip(x, bound):
 
 
 def cell(x, m, c, kernel, projection, clips):
-    """Computes one step: m, c and the four gates (B, D) after their activations.
-
-    x (B, 4 D) is the product of the input and W, with the bias; kernel (P, 4 D) is U;
-    projection (D, P) or None; clips are the bounds of c and m, float or None.
-    """
+    """One step of x W + b (B, 4 D): m, c and the gates (B, D) after activations."""
     z = ops.cast(x + ops.matmul(m, kernel), c.dtype)
     i, f, g, o = ops.split(z, 4, axis=-1)
     i, f, g, o = ops.sigmoid(i), ops.sigmoid(f), ops.tanh(g), ops.sigmoid(o)
@@ -26,10 +22,7 @@ def cell(x, m, c, kernel, projection, clips):
 
 
 def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
-    """Computes all steps, outside training: m after each step, and the last m, c.
-
-    x is (L, B, 4 D), and the mask bool (L, B, 1) or None; see `cell` for the rest.
-    """
+    """All steps of x (L, B, 4 D), mask bool (L, B, 1) or None: ms, last m and c."""
 
     def step(state, inputs):
         after = cell(inputs[0], *state, kernel, projection, clips)[:2]
@@ -41,11 +34,7 @@ def run_plain(x, m, c, kernel, projection=None, *, mask, clips, reverse):
 
 
 def run_packed(x, m, c, kernel, projection=None, *, multiply, mask, clips, reverse):
-    """Computes all steps like `run_plain`, but only for the tokens; m is 0 elsewhere.
-
-    x (N, I) is the input of all N tokens, step by step. `multiply` makes the product of
-    rows of x (M, I) and W, with the bias, (M, 4 D). The mask is bool (L, B).
-    """
+    """Like `run_plain`, for the inputs x (N, I) of tokens only; m is 0 elsewhere."""
 
     def step(state, x):
         return cell(x, *state, kernel, projection, clips)[:2]

@@ -78,11 +78,7 @@ class TokenVectors:
 
     @classmethod
     def load(cls, elmo, words, path):
-        """Reads an HDF5 file of `save` or of bilm-tf; `words` in its order.
-
-        Raises:
-            ValueError: if the file has another number of words or another width.
-        """
+        """Reads a file of `save` or of bilm-tf, whose rows are those of `words`."""
         arrays = dict(open_checkpoint(path).items())
         if arrays.keys() != {"embedding"}:
             raise ValueError(

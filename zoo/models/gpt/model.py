@@ -174,10 +174,7 @@ class GPT(Backbone):
 
     @staticmethod
     def _embed(layers, ids, places):
-        """Vectors of tokens (B, L, D), at the positions `places` (B, L).
-
-        A task adds the layer "special_embedding", with tokens beyond the vocabulary.
-        """
+        """Vectors of tokens (B, L, D) at `places`; a task may add special tokens."""
         words, special = layers["token_embedding"], layers.get("special_embedding")
         if special is None:
             x = words(ids)

@@ -280,10 +280,7 @@ class TagLM(Backbone):
         return self.config.num_layers
 
     def groups(self):
-        """See `Backbone.groups`. The first group has language models and words.
-
-        A mix at the input of a layer belongs to the group of the layer.
-        """
+        """See `Backbone.groups`. A mix is in the group of the layer that reads it."""
         words = ("word_embedding", "character_encoder", "dropout", "lm_dropout")
         groups = [(*self.parts, *(name for name in words if name in self.named_layers))]
         for i in range(1, self.config.num_layers + 1):

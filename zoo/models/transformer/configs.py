@@ -111,10 +111,7 @@ class TransformerConfig(ranges.CheckedFields):
 
     @property
     def sides(self):
-        """The sequences, and how the names of their inputs and outputs begin, a dict.
-
-        An encoder alone has the names of every encoder, without a prefix.
-        """
+        """Dict of the sequences to how the names of their tensors begin."""
         if not self.num_decoder_layers:
             return {"encoder": ""}
         return {"encoder": "encoder_", "decoder": "decoder_"}
