@@ -65,7 +65,6 @@ class AttentivePooling(keras.layers.Layer):
     def build(self, sequence_shape, *args, **kwargs):
         """Creates v (D, 1)."""
         self.vector = self.add_weight(name="vector", shape=(sequence_shape[-1], 1))
-        self.built = True
 
     def call(self, sequence, padding_mask):
         """Pools over the L positions."""

@@ -45,19 +45,9 @@ class Highway(CompositeLayer):
         """Creates the two dense layers."""
         width = input_shape[-1]
         normal = keras.initializers.RandomNormal(stddev=1 / math.sqrt(width))
-        self.gate, self.transform = (
-            keras.layers.Dense(
-                width,
-                kernel_initializer=normal.clone(),
-                bias_initializer=keras.initializers.Constant(bias),
-                dtype=self.dtype_policy,
-                name=name,
-            )
-            for name, bias in (("gate", self.gate_bias), ("transform", 0.0))
-        )
-        self.gate.build(input_shape)
-        self.transform.build(input_shape)
-        self.built = True
+        for name, bias in (("gate", self.gate_bias), ("transform", 0.0)):
+            options = {"bias_initializer": keras.initializers.Constant(bias)}
+            self.add_dense(name, width, width, normal.clone(), **options)
 
     def call(self, x):
         """Applies the layer."""
@@ -191,14 +181,7 @@ class CharacterCNN(CompositeLayer):
         self.projection = None
         if width != self.projection_dim:
             normal = keras.initializers.RandomNormal(stddev=1 / math.sqrt(width))
-            self.projection = keras.layers.Dense(
-                self.projection_dim,
-                kernel_initializer=normal,
-                dtype=self.dtype_policy,
-                name="projection",
-            )
-            self.projection.build((None, width))
-        self.built = True
+            self.add_dense("projection", width, self.projection_dim, normal)
 
     def call(self, character_ids, training=None):
         """Encodes every word; see the class for shapes."""

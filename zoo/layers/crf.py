@@ -55,7 +55,6 @@ class CRF(keras.layers.Layer):
                 self.add_weight(name=name, shape=(tags,), initializer="zeros")
                 for name in ("start", "end")
             )
-        self.built = True
 
     def call(self, emissions, mask=None):
         """Computes the potentials; see the class."""

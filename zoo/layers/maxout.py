@@ -44,7 +44,6 @@ class Maxout(CompositeLayer):
     def build(self, input_shape):
         """Builds the dense layer."""
         self.dense.build(input_shape)
-        self.built = True
 
     def call(self, x):
         """Computes the maxima."""

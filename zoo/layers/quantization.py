@@ -29,6 +29,13 @@ class CompositeLayer(keras.layers.Layer):
         super().build_from_config(config)
         apply_quantization(self._numbered(), config.get("quantized", {}))
 
+    def add_dense(self, name, width, units, initializer, **options):
+        """Makes, builds and keeps a dense layer of vectors of a width."""
+        options |= {"kernel_initializer": initializer, "dtype": self.dtype_policy}
+        dense = keras.layers.Dense(units, name=name, **options)
+        dense.build((None, width))
+        setattr(self, name, dense)
+
     def _numbered(self):
         """Dict of number, as JSON has it, to inner layer; some may share a name."""
         return {str(k): layer for k, layer in enumerate(all_layers(self))}

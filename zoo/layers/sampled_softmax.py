@@ -70,7 +70,6 @@ class SampledSoftmax(keras.layers.Layer):
         self.bias = self.add_weight(
             name="bias", shape=(self.vocabulary_size,), initializer="zeros"
         )
-        self.built = True
 
     def call(self, hidden, targets, training=None):
         """Computes the loss of each target; see the class."""

@@ -63,7 +63,6 @@ class ScalarMix(keras.layers.Layer):
                 initializer="zeros",
                 regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
             )
-        self.built = True
 
     def call(self, layers, mask=None):
         """Computes the sum; see the class for shapes."""

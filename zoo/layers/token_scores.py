@@ -92,17 +92,10 @@ class MaskedLMHead(EmbeddingLogits):
         """Creates the dense layer and the bias. The table belongs to the embedding."""
         hidden_dim = sequence_shape[-1]
         normal = keras.initializers.TruncatedNormal(stddev=self.options["stddev"])
-        self.transform = keras.layers.Dense(
-            hidden_dim,
-            kernel_initializer=normal,
-            dtype=self.dtype_policy,
-            name="transform",
-        )
-        self.transform.build((None, hidden_dim))
+        self.add_dense("transform", hidden_dim, hidden_dim, normal)
         self.layer_norm.build((None, hidden_dim))
         shape = (self.token_embedding.input_dim,)
         self.output_bias = self.add_weight(shape, "zeros", name="output_bias")
-        self.built = True
 
     def call(self, sequence, mask_positions=None):
         """Computes a score for every token of the vocabulary; see the class."""
@@ -171,7 +164,6 @@ class TokenLogits(EmbeddingLogits):
         if self.use_bias:
             shape = (self.num_tokens,)
             self.output_bias = self.add_weight(shape, "zeros", name="output_bias")
-        self.built = True
 
     def matrix(self):
         """The matrix (D, V) of the product, in the compute dtype."""

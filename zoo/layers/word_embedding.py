@@ -97,7 +97,6 @@ class WordEmbedding(MatrixLayer):
                 # The layer casts the rows that it takes, not the whole table.
                 autocast=False,
             )
-        self.built = True
 
     def _ranges(self):
         """The name of each weight that has rows, with its first id and its end."""

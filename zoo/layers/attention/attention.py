@@ -66,17 +66,9 @@ class MultiHeadAttention(CompositeLayer):
                 "`num_heads` must divide the width of the input. Received: "
                 f"num_heads={self.num_heads}, width={hidden_dim}."
             )
+        shape, options = (hidden_dim, hidden_dim), {"use_bias": self.use_bias}
         for name in ("query", "key", "value", "output_projection"):
-            dense = keras.layers.Dense(
-                hidden_dim,
-                use_bias=self.use_bias,
-                kernel_initializer=make_initializer(self.stddev),
-                dtype=self.dtype_policy,
-                name=name,
-            )
-            dense.build((None, hidden_dim))
-            setattr(self, name, dense)
-        self.built = True
+            self.add_dense(name, *shape, make_initializer(self.stddev), **options)
 
     def call(
         self,

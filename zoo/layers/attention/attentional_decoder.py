@@ -103,7 +103,6 @@ class AttentionalDecoder(MatrixLayer):
             self.add_weight(name=f"bias_{i}", shape=(gates,), initializer="zeros")
             for i in range(self.num_layers)
         ]
-        self.built = True
 
     def call(self, token_ids, memory, memory_mask, hidden, cell, training=None):
         """Reads the tokens; see the class for shapes."""

@@ -50,7 +50,6 @@ class PositionEmbedding(keras.layers.Layer):
             shape=(self.max_sequence_length, input_shape[-1]),
             initializer=keras.initializers.TruncatedNormal(stddev=self.stddev),
         )
-        self.built = True
 
     def call(self, inputs, places=None):
         """Returns rows of the table."""
@@ -164,7 +163,6 @@ class SinusoidalPositions(keras.layers.Layer):
     def build(self, input_shape, *args):
         """Keeps D; the table needs memory, so the first call computes it."""
         self.width = input_shape[-1]
-        self.built = True
 
     @functools.cached_property
     def table(self):

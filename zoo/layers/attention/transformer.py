@@ -134,22 +134,13 @@ class TransformerBlock(CompositeLayer):
         hidden_dim = input_shape[-1]
         for attention in filter(None, (self.attention, self.cross_attention)):
             attention.build(input_shape)
-        self.intermediate = self._dense(self.intermediate_dim, "intermediate")
-        self.output_projection = self._dense(hidden_dim, "output_projection")
-        self.intermediate.build((None, hidden_dim))
-        self.output_projection.build((None, self.intermediate_dim))
+        shape = hidden_dim, self.intermediate_dim
+        self.add_dense("intermediate", *shape, make_initializer(self.stddev))
+        initializer = make_initializer(self.stddev)
+        self.add_dense("output_projection", *shape[::-1], initializer)
         norms = self.attention_layer_norm, self.cross_attention_layer_norm
         for norm in filter(None, (*norms, self.output_layer_norm)):
             norm.build((None, hidden_dim))
-        self.built = True
-
-    def _dense(self, units, name):
-        return keras.layers.Dense(
-            units,
-            kernel_initializer=make_initializer(self.stddev),
-            dtype=self.dtype_policy,
-            name=name,
-        )
 
     def call(
         self,

@@ -60,7 +60,6 @@ class CarriedState(keras.layers.Layer):
             ]
             for kind in ("training", "evaluation")
         }
-        self.built = True
 
     def kept(self, training):
         """The variables for training or for evaluation."""

@@ -123,7 +123,6 @@ class LSTM(MatrixLayer):
         if self.projection_dim:
             shape = self.units, self.projection_dim
             self.add_matrix("projection_kernel", shape, initializer="glorot_uniform")
-        self.built = True
 
     def call(self, x, mask=None, initial_state=None, training=None):
         """Reads the sequence; see the class for shapes."""

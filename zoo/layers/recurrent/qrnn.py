@@ -64,7 +64,6 @@ class QRNN(keras.layers.Layer):
         self.bias = self.add_weight(
             name="bias", shape=(3 * self.units,), initializer="zeros"
         )
-        self.built = True
 
     def call(self, x, mask=None, initial_state=None, training=None):
         """Reads the sequence; see the class for shapes."""
