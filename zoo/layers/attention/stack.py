@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from zoo.layers.attention.caching import entry_index, visible_entries
+from zoo.layers.attention.caching import empty_cache, entry_index, visible_entries
 from zoo.layers.attention.transformer import WithScores
 
 
@@ -52,6 +52,17 @@ def run_blocks(blocks, x, scores=False, **given):
             x = block(x, **given)
         hidden.append(x)
     return hidden, [ops.stack(kind, axis=1) for kind in zip(*weights, strict=True)]
+
+
+def new_states(config, count, rows, sources, entries, dtype):
+    """The states of `count` blocks before the first token, see `step_blocks`."""
+    shape = entries, config.hidden_dim // config.num_heads, dtype
+    caches = (empty_cache(sources, config.num_heads, *shape) for _ in range(count))
+    return {
+        "position": ops.zeros((rows,), "int32"),
+        "seen": ops.zeros((rows, entries), "bool"),
+        "source": {"cache": tuple(caches), "used": ops.zeros((sources,), "int32")},
+    }
 
 
 def step_blocks(blocks, x, states, beams=1, fused=None):

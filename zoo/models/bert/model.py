@@ -15,12 +15,7 @@ from zoo.layers import (
     TransformerEncoderBlock,
     get_activation,
 )
-from zoo.layers.attention.stack import (
-    block_groups,
-    find_blocks,
-    make_blocks,
-    run_blocks,
-)
+from zoo.layers.attention import stack
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +135,9 @@ class BERT(Backbone):
 
     def groups(self):
         """Returns the embeddings as one group, and each block as a group."""
-        return block_groups(name for name in self.named_layers if name != "pooler")
+        return stack.block_groups(
+            name for name in self.named_layers if name != "pooler"
+        )
 
     @staticmethod
     def make_layers(config, dtype):
@@ -165,7 +162,7 @@ class BERT(Backbone):
         ]
         names = [f"block_{i}" for i in range(config.num_layers)]
         options = {"stddev": stddev, "causal": config.causal, **named}
-        layers += make_blocks(TransformerEncoderBlock, config, names, **options)
+        layers += stack.make_blocks(TransformerEncoderBlock, config, names, **options)
         if config.pooler:
             options = {"kernel_initializer": normal.clone(), **named, "name": "pooler"}
             layers.append(keras.layers.Dense(width, "tanh", **options))
@@ -175,7 +172,7 @@ class BERT(Backbone):
     def connect(cls, config, layers, inputs, scores=False):
         """Connects the layers; `scores` adds the attention weights to the outputs."""
         x, mask, blocks = cls._begin(layers, inputs)
-        hidden, weights = run_blocks(blocks, x, scores, padding_mask=mask)
+        hidden, weights = stack.run_blocks(blocks, x, scores, padding_mask=mask)
         x = hidden[-1]
         outputs = {"sequence_output": x, "layer_outputs": ops.stack(hidden, axis=1)}
         if "pooler" in layers:
@@ -188,7 +185,7 @@ class BERT(Backbone):
     def connect_at(cls, config, layers, inputs, positions):
         """Connects the layers; the last block computes position 0 and `positions`."""
         x, mask, blocks = cls._begin(layers, inputs)
-        x = run_blocks(blocks[:-1], x, padding_mask=mask)[0][-1]
+        x = stack.run_blocks(blocks[:-1], x, padding_mask=mask)[0][-1]
         x = blocks[-1](x, mask, ops.pad(positions, ((0, 0), (1, 0))))
         outputs = {"sequence_output": x[:, 1:]}
         if "pooler" in layers:
@@ -202,4 +199,4 @@ class BERT(Backbone):
         x = x + layers["segment_embedding"](inputs["segment_ids"])
         x = x + layers["position_embedding"](x)
         x = layers["embeddings_dropout"](layers["embeddings_layer_norm"](x))
-        return x, inputs["padding_mask"], find_blocks(layers)
+        return x, inputs["padding_mask"], stack.find_blocks(layers)

@@ -121,14 +121,10 @@ def _dense_parts(names, leaves, transposed=False):
 
 def _masked_lm(transform, layer_norm, output_bias, leaves, transposed=False):
     """The masked language model's head, a dict of the part, from its names."""
-    modules = {
-        "masked_lm_head/transform": transform,
-        "masked_lm_head/layer_norm": layer_norm,
-    }
+    name = "masked_lm_head"
+    modules = {f"{name}/transform": transform, f"{name}/layer_norm": layer_norm}
     rows = module_rows(modules, leaves, transposed)
-    return {
-        "masked_lm_head": ([*rows, Row("masked_lm_head/output_bias", output_bias)],)
-    }
+    return {name: ([*rows, Row(f"{name}/output_bias", output_bias)],)}
 
 
 def _google():

@@ -198,9 +198,5 @@ class CoVe(Backbone):
 
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
         """A new head that predicts tokens of the target, (B, T, W) to (B, T, V)."""
-        return TokenLogits(
-            self.config.target_vocabulary_size,
-            use_bias=True,
-            dtype=self.dtype_policy,
-            name="token_logits",
-        )
+        size, named = self.config.target_vocabulary_size, {"name": "token_logits"}
+        return TokenLogits(size, use_bias=True, dtype=self.dtype_policy, **named)

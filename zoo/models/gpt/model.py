@@ -14,16 +14,9 @@ from zoo.layers import (
     PositionEmbedding,
     TokenLogits,
     TransformerBlock,
-    empty_cache,
     get_activation,
 )
-from zoo.layers.attention.stack import (
-    block_groups,
-    find_blocks,
-    make_blocks,
-    run_blocks,
-    step_blocks,
-)
+from zoo.layers.attention import stack
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +117,7 @@ class GPT(Backbone):
 
     def groups(self):
         """Returns the embeddings as one group, and each block as a group."""
-        return block_groups(self.named_layers)
+        return stack.block_groups(self.named_layers)
 
     @staticmethod
     def make_layers(config, dtype):
@@ -141,7 +134,7 @@ class GPT(Backbone):
         ]
         names = [f"block_{i}" for i in range(config.num_layers)]
         options = {"stddev": stddev, "norm_first": config.norm_first, **named}
-        layers += make_blocks(TransformerBlock, config, names, **options)
+        layers += stack.make_blocks(TransformerBlock, config, names, **options)
         if config.norm_first:
             epsilon = config.layer_norm_epsilon
             layers.append(LayerNorm(epsilon=epsilon, **named, name="layer_norm"))
@@ -151,7 +144,9 @@ class GPT(Backbone):
     def connect(cls, config, layers, inputs, scores=False):
         """Connects the layers; `scores` adds the attention weights to the outputs."""
         x, mask = cls._begin(layers, inputs)
-        hidden, weights = run_blocks(find_blocks(layers), x, scores, padding_mask=mask)
+        hidden, weights = stack.run_blocks(
+            stack.find_blocks(layers), x, scores, padding_mask=mask
+        )
         hidden[-1] = x = cls._end(layers, hidden[-1])
         outputs = {"sequence_output": x, "layer_outputs": ops.stack(hidden, axis=1)}
         if scores:
@@ -162,8 +157,8 @@ class GPT(Backbone):
     def connect_at(cls, config, layers, inputs, positions):
         """Connects the layers; the last block computes `positions`."""
         x, mask = cls._begin(layers, inputs)
-        *blocks, last = find_blocks(layers)
-        x = run_blocks(blocks, x, padding_mask=mask)[0][-1]
+        *blocks, last = stack.find_blocks(layers)
+        x = stack.run_blocks(blocks, x, padding_mask=mask)[0][-1]
         return {"sequence_output": cls._end(layers, last(x, mask, positions))}
 
     @classmethod
@@ -201,21 +196,8 @@ class GPT(Backbone):
         the entries of the cache that a row attends to; and source, with B rows: cache,
         see `zoo.layers.attention.caching`, and used int32 (B,), later entries in use.
         """
-        config = self.config
-        width = config.hidden_dim // config.num_heads
-
-        def empty(rows, entries):
-            shape = config.num_heads, entries, width, self.compute_dtype
-            return tuple(empty_cache(rows, *shape) for _ in range(config.num_layers))
-
-        first = {
-            "position": ops.zeros((rows,), "int32"),
-            "seen": ops.zeros((rows, length * beams), "bool"),
-            "source": {
-                "cache": empty(rows // beams, length * beams),
-                "used": ops.zeros((rows // beams,), "int32"),
-            },
-        }
+        config, sizes = self.config, (rows, rows // beams, length * beams)
+        first = stack.new_states(config, config.num_layers, *sizes, self.compute_dtype)
         if source is None:
             return first
         count, read = ops.shape(source["token_ids"])
@@ -234,7 +216,9 @@ class GPT(Backbone):
 
     def fuse(self):
         """The fused kernels of each block, see `MultiHeadAttention.fuse`."""
-        return [block.attention.fuse() for block in find_blocks(self.named_layers)]
+        return [
+            block.attention.fuse() for block in stack.find_blocks(self.named_layers)
+        ]
 
     def step(self, inputs, states, outputs=("sequence_output",), beams=1, fused=None):
         """See `Steps.step`. The only output is sequence_output (R, T, D).
@@ -249,7 +233,9 @@ class GPT(Backbone):
         places = position[:, None] + ops.arange(count, dtype="int32")[None]
         most = self.config.max_sequence_length - 1  # padding, whose vectors are unused
         x = self._embed(layers, ids, ops.minimum(places, most))
-        x, mask, source = step_blocks(find_blocks(layers), x, states, beams, fused)
+        x, mask, source = stack.step_blocks(
+            stack.find_blocks(layers), x, states, beams, fused
+        )
         x = ops.reshape(self._end(layers, x, few_rows=True), (-1, count, width))
         seen, read = mask[:, -1], count
         if padding is not None:

@@ -10,16 +10,11 @@ from zoo.layers import (
     SinusoidalPositions,
     TokenLogits,
     TransformerBlock,
-    empty_cache,
 )
-from zoo.layers.attention.stack import (
-    block_groups,
-    find_blocks,
-    make_blocks,
-    run_blocks,
-    step_blocks,
-)
+from zoo.layers.attention import stack
 from zoo.models.transformer.configs import TransformerConfig
+
+BLOCK_FIELDS = ("norm_first", "attention_bias", "activation_dropout")
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -92,7 +87,7 @@ class Transformer(Backbone):
 
     def groups(self):
         """Returns the embeddings as one group, and each block as a group."""
-        return block_groups(self.named_layers)
+        return stack.block_groups(self.named_layers)
 
     def make_token_head(self, activation=None, layer_norm_epsilon=None):
         """A head that predicts tokens of the target, (B, T, D) to (B, T, V)."""
@@ -141,24 +136,14 @@ class Transformer(Backbone):
                 layers.append(positions(f"{side}_position_embedding"))
             if config.embeddings_layer_norm:
                 layers.append(norm(f"{side}_embeddings_layer_norm"))
-            layers.append(
-                keras.layers.Dropout(
-                    config.dropout, **named, name=f"{side}_embeddings_dropout"
-                )
-            )
+            name = f"{side}_embeddings_dropout"
+            layers.append(keras.layers.Dropout(config.dropout, **named, name=name))
             count = getattr(config, f"num_{side}_layers")
-            layers += make_blocks(
-                TransformerBlock,
-                config,
-                [f"{side}_block_{i}" for i in range(count)],
-                stddev=None,
-                causal=side == "decoder",
-                cross=side == "decoder",
-                norm_first=config.norm_first,
-                attention_bias=config.attention_bias,
-                activation_dropout=config.activation_dropout,
-                **named,
-            )
+            names = [f"{side}_block_{i}" for i in range(count)]
+            options = {key: getattr(config, key) for key in BLOCK_FIELDS}
+            options |= dict.fromkeys(("causal", "cross"), side == "decoder")
+            options |= {"stddev": None, **named}
+            layers += stack.make_blocks(TransformerBlock, config, names, **options)
             if config.ends_in_norm:
                 layers.append(norm(f"{side}_layer_norm"))
         return {layer.name: layer for layer in layers}
@@ -171,8 +156,8 @@ class Transformer(Backbone):
         given = {"padding_mask": mask}
         for side, prefix in sides.items():
             x = cls._embed(config, layers, side, inputs[f"{prefix}token_ids"])
-            blocks = find_blocks(layers, f"{side}_block_")
-            hidden, weights = run_blocks(blocks, x, scores, **given)
+            blocks = stack.find_blocks(layers, f"{side}_block_")
+            hidden, weights = stack.run_blocks(blocks, x, scores, **given)
             hidden[-1] = x = cls._end(config, layers, side, hidden[-1])
             given = {"memory": x, "memory_mask": mask}
             outputs[f"{prefix}sequence_output"] = x
@@ -216,31 +201,20 @@ class Transformer(Backbone):
         if mask is None:
             mask = _padding_mask(ids, config)
         x = self._embed(config, layers, "encoder", ids)
-        hidden, _ = run_blocks(
-            find_blocks(layers, "encoder_block_"), x, padding_mask=mask
-        )
+        blocks = stack.find_blocks(layers, "encoder_block_")
+        hidden, _ = stack.run_blocks(blocks, x, padding_mask=mask)
         x = self._end(config, layers, "encoder", hidden[-1])
-        blocks = find_blocks(layers, "decoder_block_")
+        blocks = stack.find_blocks(layers, "decoder_block_")
         memory = tuple(b.cross_attention.keys_and_values(x) for b in blocks)
-        width = config.hidden_dim // config.num_heads
-        shape = config.num_heads, length * beams, width, self.compute_dtype
-        return {
-            "position": ops.zeros((rows,), "int32"),
-            "seen": ops.zeros((rows, length * beams), "bool"),
-            "source": {
-                "cache": tuple(empty_cache(ops.shape(ids)[0], *shape) for _ in blocks),
-                "used": ops.zeros((ops.shape(ids)[0],), "int32"),
-                "memory": memory,
-                "mask": mask,
-            },
-        }
+        sizes = len(blocks), rows, ops.shape(ids)[0], length * beams
+        states = stack.new_states(config, *sizes, self.compute_dtype)
+        states["source"] |= {"memory": memory, "mask": mask}
+        return states
 
     def fuse(self):
         """The fused kernels of each block, see `MultiHeadAttention.fuse`."""
-        return [
-            block.attention.fuse()
-            for block in find_blocks(self.named_layers, "decoder_block_")
-        ]
+        blocks = stack.find_blocks(self.named_layers, "decoder_block_")
+        return [block.attention.fuse() for block in blocks]
 
     def step(
         self, inputs, states, outputs=("decoder_sequence_output",), beams=1, fused=None
@@ -252,8 +226,8 @@ class Transformer(Backbone):
         count = ops.shape(inputs)[1]
         places = position[:, None] + ops.arange(count, dtype="int32")[None]
         x = self._embed(config, layers, "decoder", inputs, places)
-        blocks = find_blocks(layers, "decoder_block_")
-        x, mask, source = step_blocks(blocks, x, states, beams, fused)
+        blocks = stack.find_blocks(layers, "decoder_block_")
+        x, mask, source = stack.step_blocks(blocks, x, states, beams, fused)
         x = self._end(config, layers, "decoder", x, few_rows=True)
         seen = mask[:, -1]
         after = {"position": position + count, "seen": seen, "source": source}
