@@ -52,17 +52,14 @@ class Checkpoint(Mapping):
         self._readers = readers
 
     def __getitem__(self, name):
-        """Reads one array."""
         reader = self._readers[name]
         with _reading(self.path, f"tensor {name!r}"):
             return np.asarray(reader())
 
     def __iter__(self):
-        """Iterates over the names."""
         return iter(self._readers)
 
     def __len__(self):
-        """Returns the number of arrays."""
         return len(self._readers)
 
 

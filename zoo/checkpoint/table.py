@@ -112,7 +112,6 @@ class Row:
     operation: str = "copy"
 
     def __post_init__(self):
-        """Checks the operation, and converts a single source to a tuple."""
         object.__setattr__(self, "sources", _as_tuple(self.sources))
         check_choice("operation", self.operation, sorted(OPERATIONS))
 

@@ -76,7 +76,6 @@ class CheckedFields:
     """
 
     def __post_init__(self):
-        """Checks every field."""
         for name, kind in annotations(type(self)).items():
             value = check_value(name, getattr(self, name), kind)
             if isinstance(value, list) and list not in kinds_of(kind):

@@ -117,7 +117,6 @@ class WriteErrors(contextlib.AbstractContextManager):
         self.numbers = numbers
 
     def __exit__(self, kind, error, trace):
-        """Replaces the exception, if there is one that this class recognises."""
         number = None
         if isinstance(error, OSError) and error.errno is not None:
             number = error.errno if error.errno in self.numbers else None

@@ -20,7 +20,7 @@ from zoo.registry.building import (
     task_arguments,
 )
 from zoo.registry.checking import read_source
-from zoo.registry.sources import OWN_LAYOUT, find_family
+from zoo.registry.sources import OWN_LAYOUT, describe_tokenizer, find_family
 from zoo.tasks import TASKS, Task, TextClassifier, TextEnsemble, find_task
 from zoo.tasks.classifiers.ensemble import find_members
 from zoo.training.schedules import check_learning_rate
@@ -187,12 +187,9 @@ def _build_part(record, dtype):
     """Makes a part of a backbone, from another preset or with random weights."""
     if "preset" not in record:
         part = build_backbone(record["family"], record["backbone"], dtype)
-        tokenizer = dict(record.get("tokenizer") or {})
-        if tokenizer:
-            name = tokenizer.pop("class_name", None)
-            described = {"class_name": name, "arguments": tokenizer}
-            family = find_family(record["family"])
-            part.tokenizer = build_tokenizer(family, described, {})
+        if record.get("tokenizer"):
+            family, tokenizer = find_family(record["family"]), record["tokenizer"]
+            part.tokenizer = build_tokenizer(family, describe_tokenizer(tokenizer), {})
         return part
     found = preset_info(record["preset"]).get("weights", {}).get("sha256")
     if found != record["sha256"]:

@@ -1,5 +1,6 @@
 """Loads `.keras` files."""
 
+import contextlib
 import io
 import json
 import lzma
@@ -15,47 +16,38 @@ from zoo.tasks import Task
 
 CONFIG_MEMBER, WEIGHTS_MEMBER = "config.json", "model.weights.h5"
 KERAS_MEMBERS = (CONFIG_MEMBER, "metadata.json", WEIGHTS_MEMBER)
-# The errors of `zipfile` for damaged archives.
+ADVICE = "Copy the file again, or save it again."
+# The errors of `zipfile` for damaged archives, and of JSON that is nested too deeply.
 DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
     *(RuntimeError, ValueError),
 )
 
 
-def check_archive(path, names=(), advice="Copy the file again, or save it again."):
+@contextlib.contextmanager
+def _reading(path, advice=ADVICE):
+    """Replaces the errors of a damaged file by one ValueError that names it."""
+    try:
+        yield
+    except DAMAGE_ERRORS as error:
+        reason = str(error) or "it ends too early"
+        raise ValueError(f"{path} is damaged: {reason}. {advice}") from error
+
+
+def check_archive(path, names=(), advice=ADVICE):
     """Checks a zip archive, and the sizes and checksums of all its files.
 
     It must have the files `names`; `advice` is the last sentence of an error.
     """
-    with open(path, "rb") as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                check_members(archive, path.stat().st_size)
-                wrong = archive.testzip()
-                if wrong:
-                    raise zipfile.BadZipFile(f"the checksum of {wrong} differs")
-                missing = sorted({*names} - {*archive.namelist()})
-                if missing:
-                    raise zipfile.BadZipFile(f"it lacks {', '.join(missing)}")
-        except DAMAGE_ERRORS as error:
-            raise _damaged(path, error, advice) from error
-
-
-def check_contents(path):
-    """Checks that a `.keras` file has JSON that is not too deep, and sound weights."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            json.loads(read_member(archive, CONFIG_MEMBER))
-            weights = io.BytesIO(read_member(archive, WEIGHTS_MEMBER))
-        check_hdf5(weights, path.stat().st_size)
-    except (*DAMAGE_ERRORS, RecursionError) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path, error, advice="Copy the file again, or save it again."):
-    """The error for a damaged file, ValueError."""
-    reason = str(error) or "it ends too early"
-    return ValueError(f"{path} is damaged: {reason}. {advice}")
+    with open(path, "rb") as file, _reading(path, advice):
+        with zipfile.ZipFile(file) as archive:
+            check_members(archive, path.stat().st_size)
+            wrong = archive.testzip()
+            if wrong:
+                raise zipfile.BadZipFile(f"the checksum of {wrong} differs")
+            missing = sorted({*names} - {*archive.namelist()})
+            if missing:
+                raise zipfile.BadZipFile(f"it lacks {', '.join(missing)}")
 
 
 def load_model(path, **kwargs):
@@ -85,7 +77,11 @@ def load_model(path, **kwargs):
     if path.suffix == ".keras":
         # Keras does not check all checksums. It reports a damaged file as missing.
         check_archive(path, KERAS_MEMBERS)
-        check_contents(path)
+        with _reading(path):
+            with zipfile.ZipFile(path) as archive:
+                json.loads(read_member(archive, CONFIG_MEMBER))  # not nested too deeply
+                weights = io.BytesIO(read_member(archive, WEIGHTS_MEMBER))
+            check_hdf5(weights, path.stat().st_size)
     model = keras.saving.load_model(path, **kwargs)
     if isinstance(model, Task) and not model.compiled and kwargs.get("compile", True):
         model.compile()

@@ -104,6 +104,12 @@ def choose_layout(directory, name=None):
     return found[names.index(name)] if name else None
 
 
+def describe_tokenizer(arguments):
+    """The description of a tokenizer, see `build_tokenizer`, from a flat dict."""
+    arguments = dict(arguments)
+    return {"class_name": arguments.pop("class_name", None), "arguments": arguments}
+
+
 def read_own(directory):
     """Reads a directory of our own layout as a `Source`."""
     record, arrays, files = read_preset(directory)
@@ -168,17 +174,13 @@ def read_foreign(directory, family, layout, file=None, languages=None):
         defaults = {**EMBEDDER_DEFAULTS, "pooling": EMBEDDER_POOLINGS[found.pooling]}
     if {*found.heads} & {*family.heads}:
         head_options = {f"head_{k}": v for k, v in found.head_options.items()}
-    tokenizer, arguments = None, dict(found.tokenizer or {})
-    if found.tokenizer:
-        tokenizer = {"class_name": arguments.pop("class_name", None)}
-        tokenizer["arguments"] = arguments
     return Source(
         path=directory,
         layout=layout.name,
         family=family,
         config=dataclasses.asdict(found.config),
         weights=found.weights,
-        tokenizer=tokenizer,
+        tokenizer=found.tokenizer and describe_tokenizer(found.tokenizer),
         task=task,
         task_options=options or {},
         head_options=head_options,

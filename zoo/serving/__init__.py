@@ -23,7 +23,6 @@ __all__ = list(_MODULES)
 
 
 def __getattr__(name):
-    """Imports a public name when it is first used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
