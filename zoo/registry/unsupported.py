@@ -1,8 +1,6 @@
 """Recognises directories of models that zoo does not read."""
 
-import json
-
-from zoo.checkpoint import find_hugging_face
+from zoo.checkpoint import find_hugging_face, read_json
 from zoo.family import FAMILIES
 from zoo.presets import RECORD
 
@@ -50,10 +48,9 @@ def nothing_to_read(directory):
 def name_model(directory):
     """Describes the model in a directory, str; None if it is unknown."""
     try:
-        config = json.loads((directory / "config.json").read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        config = None
-    config = config if isinstance(config, dict) else {}
+        config = read_json(directory / "config.json", optional=True)
+    except (OSError, ValueError):
+        config = {}
     kind, name = config.get("model_type"), config.get("class_name")
     if isinstance(kind, str) and kind:
         if kind in FAMILIES:

@@ -171,7 +171,7 @@ def _string_problems(trials):
                 found.setdefault((trial.signature, key), []).extend(value.flat)
     problems = []
     for (name, key), values in found.items():
-        text = all(map(_is_utf8, values))
+        text = all(v.decode("utf-8", "ignore").encode("utf-8") == v for v in values)
         if key.endswith("_bytes") and text and any(values):
             problems.append(
                 f"output {key!r} of {name!r} is text, but its name ends in _bytes, so "
@@ -183,11 +183,3 @@ def _string_problems(trials):
                 "in _bytes, and REST sends it as base64"
             )
     return problems
-
-
-def _is_utf8(data):
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -5,6 +5,7 @@ import pathlib
 import reprlib
 
 from zoo.checks.user_warnings import warn_user
+from zoo.files.state_files import read_state
 from zoo.serving.graph import SavedGraph
 from zoo.serving.versions import find_versions, parse_version
 
@@ -103,7 +104,6 @@ def _describe(endpoint):
 def _read_facts(version):
     """The facts of a version, a dict; empty for an export without them."""
     try:
-        facts = json.loads(pathlib.Path(version, FACTS).read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return read_state(pathlib.Path(version, FACTS), "the facts of a version", dict)
+    except (OSError, ValueError):
         return {}
-    return facts if isinstance(facts, dict) else {}

@@ -60,11 +60,8 @@ def make_trials(graph, warmup):
 def _askable(signature):
     """Whether requests can be made and answers can be read; if not, `lint` says why."""
     endpoints = [*signature.inputs.values(), *signature.outputs.values()]
-    return (
-        all(endpoint.tensor for endpoint in endpoints)
-        and all(endpoint.dtype in wire.DTYPES.values() for endpoint in endpoints)
-        and all(endpoint.dtype in REST_DTYPES for endpoint in signature.inputs.values())
-    )
+    known = all(end.tensor and end.dtype in wire.DTYPES.values() for end in endpoints)
+    return known and all(end.dtype in REST_DTYPES for end in signature.inputs.values())
 
 
 def _rows(signature, recorded):
@@ -75,12 +72,9 @@ def _rows(signature, recorded):
             for index in range(len(_TEXTS))
         ]
     # Only rows of equal shapes form a batch.
-    shapes = {key: value.shape for key, value in rows[0].items()}
-    rows = [
-        row
-        for row in rows[:_MAX_ROWS]
-        if {key: value.shape for key, value in row.items()} == shapes
-    ]
+    rows = rows[:_MAX_ROWS]
+    shapes = [{key: value.shape for key, value in row.items()} for row in rows]
+    rows = [row for row, shape in zip(rows, shapes, strict=True) if shape == shapes[0]]
     if all(endpoint.dtype == "string" for endpoint in signature.inputs.values()):
         rows.append({key: np.full_like(rows[0][key], b"") for key in rows[0]})
     # A batch of one row would not be different from the row.
