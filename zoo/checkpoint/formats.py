@@ -201,8 +201,7 @@ def save_checkpoint(path, arrays):
         elif path.suffix == ".pth":
             write_torch(partial, arrays)
         else:
-            with open(partial, "wb") as file:
-                np.savez(file, **arrays)
+            np.savez(partial, **arrays)
 
 
 @contextlib.contextmanager

@@ -135,9 +135,8 @@ class TensorUnpickler(PlainUnpickler):
         types = isinstance(storage, str), isinstance(key, str), isinstance(size, int)
         # The key becomes part of the name of a member of the archive.
         if kind != "storage" or not all(types) or not re.fullmatch(r"\w{1,80}", key):
-            raise pickle.UnpicklingError(
-                f"its storage {reprlib.repr(key)} is not valid"
-            )
+            key = reprlib.repr(key)
+            raise pickle.UnpicklingError(f"its storage {key} is not valid")
         found = Storage(self.storages[storage], key, size)
         # Old files may name a part of a storage. No tensor of a model needs that.
         if any(part) or self.found.setdefault(key, found) != found:
@@ -158,11 +157,8 @@ class TensorUnpickler(PlainUnpickler):
         self, storage, offset, shape, strides, gradient=None, hooks=None, data=None
     ):
         """Replaces `torch._utils._rebuild_tensor_v2` and its predecessor."""
-        parts = (
-            isinstance(storage, Storage),
-            *(isinstance(numbers, tuple) for numbers in (shape, strides)),
-        )
-        if not all(parts):
+        tuples = isinstance(shape, tuple) and isinstance(strides, tuple)
+        if not tuples or not isinstance(storage, Storage):
             raise pickle.UnpicklingError("it has a tensor without a storage or a shape")
         return Tensor(storage, offset, shape, strides)
 

@@ -109,23 +109,21 @@ def _text_row(path, number, line, width):
         vector = np.array(fields[1:], "float32")
     except ValueError:
         vector = np.zeros(0)
+    rule = f"Every line of `{path}` must hold a word and {width or 'some'} numbers."
     if not fields[0] or not len(vector) or len(vector) != (width or len(vector)):
         raise ValueError(
-            f"Every line of `{path}` must hold a word and {width or 'some'} numbers. "
-            f"Received: {line[:60]!r} in line {number}. Correct the line."
+            f"{rule} Received: {line[:60]!r} in line {number}. Correct the line."
         )
-    if width is not None and _is_number(fields[0].split(b" ")[-1], fields[0]):
+    _, space, last = fields[0].rpartition(b" ")
+    if width is not None and space and _is_number(last):
         raise ValueError(
-            f"Every line of `{path}` must hold a word and {width} numbers. Received: "
-            f"more numbers in line {number}: {line[:60]!r}. Correct the line."
+            f"{rule} Received: more numbers in line {number}: {line[:60]!r}. Correct "
+            "the line."
         )
     return fields[0].decode("utf-8", "replace"), vector
 
 
-def _is_number(field, word):
-    """Whether a word with spaces ends in a number; the line then has too many."""
-    if field == word:
-        return False
+def _is_number(field):
     try:
         float(field)
     except ValueError:
