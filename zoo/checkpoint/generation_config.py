@@ -5,13 +5,12 @@ from zoo.checks.user_warnings import warn_user
 
 GENERATION_FILE, OLDER_FILE = "generation_config.json", "config.json"
 # Our options, and their names there. Those of samples count with `do_sample` only.
+SAME_NAMES = (
+    *("num_beams", "length_penalty", "repetition_penalty", "no_repeat_ngram_size"),
+    *("max_new_tokens", "min_new_tokens"),
+)
 GENERATION_NAMES = {
-    "num_beams": "num_beams",
-    "length_penalty": "length_penalty",
-    "repetition_penalty": "repetition_penalty",
-    "no_repeat_ngram_size": "no_repeat_ngram_size",
-    "max_new_tokens": "max_new_tokens",
-    "min_new_tokens": "min_new_tokens",
+    **{name: name for name in SAME_NAMES},
     "suppressed": "suppress_tokens",
     "last_token": "forced_eos_token_id",
     "renormalize": "renormalize_logits",

@@ -42,23 +42,19 @@ def check_record(record):
 def check_defaults(defaults, where="defaults"):
     """Checks defaults for fine-tuning, and those of each task in `tasks`."""
     for name, value in defaults.items():
-        _check_default(f"{where}.{name}", value)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        positive = number and 0 < value < math.inf
+        rules = {
+            "learning_rate": (positive, "a positive number"),
+            "head_multiplier": (positive, "a positive number"),
+            "epochs": (positive and isinstance(value, int), "a positive integer"),
+            "pooling": (value in POOLINGS, f"one of {', '.join(POOLINGS)}"),
+            "tasks": (isinstance(value, dict), TYPE_NAMES[dict]),
+        }
+        fits, words = rules.get(name, (True, ""))  # a name of later versions passes
+        if value is not None and not fits:
+            received = reprlib.repr(value)
+            raise ValueError(f"`{where}.{name}` must be {words}. Received: {received}")
     for name, values in (defaults.get("tasks") or {}).items():
         check_shape(values, dict, f"`{where}.tasks.{name}`")
         check_defaults(values, f"{where}.tasks.{name}")
-
-
-def _check_default(where, value):
-    """Checks one default for fine-tuning. None, and a name of later versions, pass."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    positive = number and 0 < value < math.inf
-    rules = {
-        "learning_rate": (positive, "a positive number"),
-        "head_multiplier": (positive, "a positive number"),
-        "epochs": (positive and isinstance(value, int), "a positive integer"),
-        "pooling": (value in POOLINGS, f"one of {', '.join(POOLINGS)}"),
-        "tasks": (isinstance(value, dict), TYPE_NAMES[dict]),
-    }
-    fits, words = rules.get(where.rpartition(".")[2], (True, ""))
-    if value is not None and not fits:
-        raise ValueError(f"`{where}` must be {words}. Received: {reprlib.repr(value)}")

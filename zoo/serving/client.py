@@ -174,10 +174,15 @@ def _send(request, timeout):
         with urllib.request.urlopen(request, timeout=timeout) as reply:
             return json.load(reply)
     except urllib.error.HTTPError as error:
+        body = error.read().decode("utf-8", "replace")
+        try:
+            reason = json.loads(body)["error"]
+        except (json.JSONDecodeError, KeyError, TypeError):
+            reason = body[:200]
         raise ValueError(
             "The server must accept the request. Received: status "
-            f"{error.code} from {request.full_url}: {_error_text(error)}. Check the "
-            "name and the inputs of the model at its /metadata."
+            f"{error.code} from {request.full_url}: {reason}. Check the name and the "
+            "inputs of the model at its /metadata."
         ) from error
     except (json.JSONDecodeError, http.client.HTTPException) as error:
         raise ValueError(
@@ -194,14 +199,6 @@ def _send(request, timeout):
             "A server must listen at the address. Received: "
             f"{error} from {request.full_url}. Start one as in `docker_lines`."
         ) from error
-
-
-def _error_text(error):
-    body = error.read().decode("utf-8", "replace")
-    try:
-        return json.loads(body)["error"]
-    except (json.JSONDecodeError, KeyError, TypeError):
-        return body[:200]
 
 
 def _model_url(url, name):

@@ -111,10 +111,21 @@ class _Endpoint:
     def __init__(self, name, signature):
         self.name = name
         self.specs = _named_specs(name, signature.specs)
-        self.example = {
-            key: _fit_example(name, spec, signature.example)
-            for key, spec in self.specs.items()
-        }
+        self.example = {}
+        for key, spec in self.specs.items():
+            if key not in signature.example:
+                raise ValueError(
+                    "`example` must have a value for every spec. Received: none for "
+                    f"{key!r} in signature {name!r}. Add one."
+                )
+            value = np.asarray(signature.example[key])
+            self.example[key] = value.astype(spec.dtype.as_numpy_dtype)
+            if not spec.shape.is_compatible_with(value.shape):
+                raise ValueError(
+                    "An example must have the shape of its spec. Received: "
+                    f"{value.shape} for {key}={spec.shape} in signature {name!r}. Give "
+                    "a batch."
+                )
         unknown = signature.example.keys() - self.specs.keys()
         if unknown:
             raise ValueError(
@@ -166,22 +177,6 @@ def _named_specs(signature_name, specs):
         name: tf.TensorSpec(spec.shape, spec.dtype, name=name)
         for name, spec in specs.items()
     }
-
-
-def _fit_example(signature_name, spec, example):
-    if spec.name not in example:
-        raise ValueError(
-            "`example` must have a value for every spec. Received: none for "
-            f"{spec.name!r} in signature {signature_name!r}. Add one."
-        )
-    value = np.asarray(example[spec.name]).astype(spec.dtype.as_numpy_dtype)
-    if not spec.shape.is_compatible_with(value.shape):
-        raise ValueError(
-            "An example must have the shape of its spec. Received: "
-            f"{value.shape} for {spec.name}={spec.shape} in signature "
-            f"{signature_name!r}. Give a batch."
-        )
-    return value
 
 
 def _save(directory, endpoints, track):

@@ -76,22 +76,17 @@ def lint(graph, core_operations):
     tagged = f"a graph has {SERVE_TAG!r} as its only tag"
     named = f"signatures: {', '.join(graph.signatures)}"
     unknown = _operation_problems(graph, core_operations)
+    other_tags = (
+        f"the server loads the graph whose only tag is {SERVE_TAG!r}; tags here: "
+        f"{graph.tags}. Export with keras.export.ExportArchive"
+    )
     return [
-        judge("tag", _tag_problems(graph), tagged),
+        judge("tag", [] if [SERVE_TAG] in graph.tags else [other_tags], tagged),
         judge("signatures", _signature_problems(graph), named),
         *_endpoint_findings(graph),
         _rest_finding(graph),
         judge("operations", unknown, "the server has every operation"),
         *_reachable_findings(graph),
-    ]
-
-
-def _tag_problems(graph):
-    if [SERVE_TAG] in graph.tags:
-        return []
-    return [
-        f"the server loads the graph whose only tag is {SERVE_TAG!r}; tags here: "
-        f"{graph.tags}. Export with keras.export.ExportArchive"
     ]
 
 

@@ -50,7 +50,11 @@ def make_trials(graph, warmup):
             continue
         recorded = [inputs for owner, inputs in warmup if owner == name]
         rows = _rows(signature, recorded)
-        batch = {key: _stack([row[key] for row in rows]) for key in rows[0]}
+        batch = {}
+        for key, value in rows[0].items():
+            # All rows of a batch share a scalar.
+            values = [row[key] for row in rows]
+            batch[key] = np.concatenate(values) if np.ndim(value) else value
         plan = [*(("row", row) for row in rows), ("repeat", rows[0]), ("batch", batch)]
         plan += [("warm-up", inputs) for inputs in recorded]
         trials += [Trial(name, kind, Request(signature, row)) for kind, row in plan]
@@ -79,10 +83,6 @@ def _rows(signature, recorded):
         rows.append({key: np.full_like(rows[0][key], b"") for key in rows[0]})
     # A batch of one row would not be different from the row.
     return rows if len(rows) > 1 else rows * 2
-
-
-def _stack(values):
-    return np.concatenate(values) if np.ndim(values[0]) else values[0]
 
 
 def _split(inputs):

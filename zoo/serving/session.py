@@ -61,8 +61,16 @@ def run_in_c_loader(directory, graph, requests, timeout):
         "extensions": [str(path) for path in _text_libraries()] if needs_text else [],
         "directory": str(directory),
         "tag": SERVE_TAG,
-        "runs": [_encode_request(request) for request in requests],
+        "runs": [],
     }
+    for request in requests:
+        feeds = {}
+        for name, array in request.inputs.items():
+            proto = wire.encode_tensor(array).SerializeToString()
+            tensor = request.signature.inputs[name].tensor
+            feeds[tensor] = base64.b64encode(proto).decode("ascii")
+        fetches = [output.tensor for output in request.signature.outputs.values()]
+        job["runs"].append({"feeds": feeds, "fetches": fetches})
     # With -I the process ignores PYTHONPATH and the working directory, so that no file
     # there can replace a module of the standard library.
     command = [sys.executable, "-I", str(_PROGRAM)]
@@ -114,16 +122,6 @@ def _text_libraries():
     # It is unknown which library registers an operation, so all are loaded.
     directory = _package_directory("tensorflow_text") / "python" / "ops"
     return sorted([*directory.glob("_*.so"), *directory.glob("_*.dylib")])
-
-
-def _encode_request(request):
-    feeds = {}
-    for name, array in request.inputs.items():
-        proto = wire.encode_tensor(array).SerializeToString()
-        tensor = request.signature.inputs[name].tensor
-        feeds[tensor] = base64.b64encode(proto).decode("ascii")
-    fetches = [output.tensor for output in request.signature.outputs.values()]
-    return {"feeds": feeds, "fetches": fetches}
 
 
 def _read_events(output, requests, failure):

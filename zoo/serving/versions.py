@@ -53,10 +53,19 @@ def find_versions(base_dir):
 
 
 def check_version(base_dir, version):
-    """ValueError or FileExistsError unless a version, or for None the next, is free."""
+    """The number of a version, or for None the next one, int.
+
+    ValueError if the server does not accept it; FileExistsError if it exists.
+    """
     if version is None:
-        _next_version(base_dir)
-        return
+        highest = max(find_versions(base_dir), default=0)
+        if highest == LARGEST_VERSION:
+            raise ValueError(
+                f"The highest version must be below {LARGEST_VERSION}, so that there "
+                f"is a next one. Received: version {highest} in {base_dir}. Rename "
+                "that version, or give a `version`."
+            )
+        return max(highest, 0) + 1
     version = plain_value(version)
     if type(version) is not int or not 1 <= version <= LARGEST_VERSION:
         raise ValueError(
@@ -70,6 +79,7 @@ def check_version(base_dir, version):
             f"version={version}, which exists in {base_dir}. Omit `version` to use "
             "the next number."
         )
+    return version
 
 
 def publish(staging, base_dir, version):
@@ -80,12 +90,7 @@ def publish(staging, base_dir, version):
     those of `check_version`.
     """
     while True:
-        number = version
-        if version is None:
-            number = _next_version(base_dir)
-        else:
-            check_version(base_dir, version)
-        target = pathlib.Path(base_dir) / str(number)
+        target = pathlib.Path(base_dir) / str(check_version(base_dir, version))
         try:
             # The server polls the directory. It would load an incomplete copy.
             os.rename(staging, target)
@@ -94,17 +99,6 @@ def publish(staging, base_dir, version):
                 raise
         else:
             return target
-
-
-def _next_version(base_dir):
-    highest = max(find_versions(base_dir), default=0)
-    if highest == LARGEST_VERSION:
-        raise ValueError(
-            f"The highest version must be below {LARGEST_VERSION}, so that there is a "
-            f"next one. Received: version {highest} in {base_dir}. Rename that "
-            "version, or give a `version`."
-        )
-    return max(highest, 0) + 1
 
 
 def find_version(directory):
