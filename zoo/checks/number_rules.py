@@ -11,12 +11,9 @@ from zoo.checks.ranges import check_value
 
 @dataclasses.dataclass(frozen=True)
 class NumberRule:
-    """The numbers that an argument takes.
+    """The numbers that an argument takes, from `least` to `most`.
 
-    Args:
-        least, most: the smallest and the largest number.
-        integer: bool, whether it must be an integer.
-        above: bool, whether it must be greater than `least`.
+    They must be integers if `integer`, and greater than `least` if `above`.
     """
 
     least: float

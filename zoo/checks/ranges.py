@@ -28,10 +28,8 @@ WORDS = {
 class Range(NamedTuple):
     """The values of a type that are valid; use it as `Annotated[float, Range(...)]`.
 
-    Args:
-        words: str, what a message calls them, such as "a positive number".
-        admits: function of a value of the type to bool.
-        checks_type: bool, whether `admits` also checks the type.
+    `words` is what a message calls them, such as "a positive number". `admits` is a
+    function of a value of the type to bool, which may also check the type.
     """
 
     words: str
@@ -39,16 +37,16 @@ class Range(NamedTuple):
     checks_type: bool = False
 
 
-UP_TO = f"to {LARGEST_INTEGER}"
-Size = Annotated[int, Range(f"an integer from 1 {UP_TO}", lambda n: n >= 1)]
-Count = Annotated[int, Range(f"an integer from 0 {UP_TO}", lambda n: n >= 0)]
-UP_TO_LAYERS = f"to {MAX_LAYERS}"
-Layers = Annotated[
-    int, Range(f"an integer from 1 {UP_TO_LAYERS}", lambda n: 1 <= n <= MAX_LAYERS)
-]
-OptionalLayers = Annotated[
-    int, Range(f"an integer from 0 {UP_TO_LAYERS}", lambda n: 0 <= n <= MAX_LAYERS)
-]
+def _integers(least, most):
+    """The annotation of the integers of a range."""
+    words = f"an integer from {least} to {most}"
+    return Annotated[int, Range(words, lambda n: least <= n <= most)]
+
+
+Size = _integers(1, LARGEST_INTEGER)
+Count = _integers(0, LARGEST_INTEGER)
+Layers = _integers(1, MAX_LAYERS)
+OptionalLayers = _integers(0, MAX_LAYERS)
 Number = Annotated[float, Range(WORDS[float])]
 Positive = Annotated[
     float, Range("a positive number that is finite in float32", lambda x: x >= SMALLEST)

@@ -81,18 +81,12 @@ class Session:
     def __init__(self, library, directory, tag):
         self.tensorflow = library
         self.graph = ctypes.c_void_p(library.c.TF_NewGraph())
-        self.session = ctypes.c_void_p(
-            library.c.TF_LoadSessionFromSavedModel(
-                ctypes.c_void_p(library.c.TF_NewSessionOptions()),
-                None,
-                directory.encode(),
-                (ctypes.c_char_p * 1)(tag.encode()),
-                1,
-                self.graph,
-                None,
-                library.status,
-            )
-        )
+        options = ctypes.c_void_p(library.c.TF_NewSessionOptions())
+        tags = (ctypes.c_char_p * 1)(tag.encode())
+        source = directory.encode(), tags, len(tags)
+        load = library.c.TF_LoadSessionFromSavedModel
+        session = load(options, None, *source, self.graph, None, library.status)
+        self.session = ctypes.c_void_p(session)
         library.check()
 
     def run(self, feeds, fetches):
@@ -105,20 +99,9 @@ class Session:
         outputs = (_Output * len(fetches))(*map(self._endpoint, fetches))
         values = (ctypes.c_void_p * len(feeds))(*map(self._tensor, feeds.values()))
         results = (ctypes.c_void_p * len(fetches))()
-        self.tensorflow.c.TF_SessionRun(
-            self.session,
-            None,
-            inputs,
-            values,
-            len(feeds),
-            outputs,
-            results,
-            len(fetches),
-            None,
-            0,
-            None,
-            self.tensorflow.status,
-        )
+        fed, fetched = (inputs, values, len(feeds)), (outputs, results, len(fetches))
+        run, status = self.tensorflow.c.TF_SessionRun, self.tensorflow.status
+        run(self.session, None, *fed, *fetched, None, 0, None, status)
         self.tensorflow.check()
         return [self._describe(ctypes.c_void_p(result)) for result in results]
 
