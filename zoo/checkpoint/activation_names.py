@@ -7,17 +7,21 @@ SHARED = {"relu": "relu", "silu": "silu", "swish": "silu"}
 # `zoo.layers.get_activation`. The first name is the one that is written.
 ACTIVATIONS = {
     "hugging_face": {
-        **{"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh"},
-        **{"gelu_accurate": "gelu_tanh", "gelu_fast": "gelu_tanh"},
-        **{"gelu_pytorch_tanh": "gelu_tanh", **SHARED, "tanh": "tanh"},
+        **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
+        **dict.fromkeys(("gelu_new", "gelu_accurate", "gelu_fast"), "gelu_tanh"),
+        "gelu_pytorch_tanh": "gelu_tanh",
+        **SHARED,
+        "tanh": "tanh",
     },
     # The "gelu" of `OpenAIGPTModel` is the approximation with tanh.
     "hugging_face_gpt1": {"gelu": "gelu_tanh", **SHARED},
     # As in Google's code of today and in the model garden.
     "google": {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"},
     "fairseq": {
-        **{"relu": "relu", "gelu": "gelu", "gelu_accurate": "gelu_tanh"},
-        **{"gelu_fast": "gelu_tanh", "tanh": "tanh"},
+        "relu": "relu",
+        "gelu": "gelu",
+        **dict.fromkeys(("gelu_accurate", "gelu_fast"), "gelu_tanh"),
+        "tanh": "tanh",
     },
     "keras": {"gelu": "gelu", **SHARED, "tanh": "tanh"},
     "marian": {"relu": "relu", "swish": "silu"},

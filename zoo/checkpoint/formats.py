@@ -300,11 +300,7 @@ def _open_shards(path):
 FORMATS = {
     ".index.json": _open_shards,
     ".safetensors": _open_safetensors,
-    ".h5": _open_hdf5,
-    ".hdf5": _open_hdf5,
+    **dict.fromkeys((".h5", ".hdf5"), _open_hdf5),
     ".npz": open_npz,
-    ".bin": open_torch,
-    ".pt": open_torch,
-    ".pth": open_torch,
-    ".pkl": open_torch,
+    **dict.fromkeys((".bin", ".pt", ".pth", ".pkl"), open_torch),
 }
