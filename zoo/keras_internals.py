@@ -1,11 +1,9 @@
 """The private names of Keras and TensorFlow that this package uses, all of them.
 
-A private name begins with an underscore, or belongs to a private module. No other
-module of `zoo` may use one. Functions read and set private attributes. Classes override
-private methods, which call public methods of the subclass, its hooks.
-
-All names were checked with the versions in `CHECKED`. For another version,
-`tests/test_keras_internals.py` says which names it lacks.
+A private name begins with an underscore, or belongs to a private module. Functions read
+and set private attributes. Classes override private methods, which call public methods
+of the subclass, its hooks. All names were checked with the versions in `CHECKED`. For
+another version, `tests/test_keras_internals.py` says which names it lacks.
 """
 
 import inspect

@@ -1,5 +1,6 @@
 """Reads the weights of a CTranslate2 model."""
 
+import io
 import struct
 
 import numpy as np
@@ -21,9 +22,9 @@ def read_ctranslate2(path):
     int; and a dict of name to array. Names of one array have the same array. ValueError
     if the file is damaged, or of an unknown version or kind of numbers.
     """
-    content = memoryview(path.read_bytes())
+    content = path.read_bytes()
     try:
-        return _Reader(content).read()
+        return _read(content, io.BytesIO(content))
     except (struct.error, ValueError, LookupError) as error:
         raise ValueError(
             f"`{path}` must be a model of CTranslate2. Received: a file that cannot be "
@@ -31,51 +32,43 @@ def read_ctranslate2(path):
         ) from error
 
 
-class _Reader:
-    """Reads the fields of a file one after the other."""
+def _read(content, file):
+    """The fields of a file; `content` is all of it."""
+    version = _number(file, "I")
+    if version not in VERSIONS:
+        raise ValueError(f"its version is {version}")
+    name, _ = _string(file), _number(file, "I")
+    arrays = {}
+    for _ in range(_number(file, "I")):
+        known = _string(file)
+        arrays[known] = _array(content, file, version, known)
+    if version >= 3:
+        for _ in range(_number(file, "I")):
+            other, known = _string(file), _string(file)
+            arrays[other] = arrays[known]
+        if sum(a.nbytes for a in arrays.values()) > MAX_NAMES * len(content):
+            raise ValueError("its arrays have too many names")
+    return name, version, arrays
 
-    def __init__(self, content):
-        self.content = content
-        self.place = 0
 
-    def number(self, form):
-        """A number in the format of `struct`."""
-        (value,) = struct.unpack_from(f"<{form}", self.content, self.place)
-        self.place += struct.calcsize(f"<{form}")
-        return value
+def _number(file, form):
+    (value,) = struct.unpack(f"<{form}", file.read(struct.calcsize(f"<{form}")))
+    return value
 
-    def string(self):
-        """A string with its length before it and a zero after it."""
-        length = self.number("H")
-        raw = bytes(self.content[self.place : self.place + length])
-        self.place += length
-        return raw.rstrip(b"\0").decode()
 
-    def read(self):
-        """All fields."""
-        version = self.number("I")
-        if version not in VERSIONS:
-            raise ValueError(f"its version is {version}")
-        name, _ = self.string(), self.number("I")
-        arrays = dict(self._array(version) for _ in range(self.number("I")))
-        if version >= 3:
-            for _ in range(self.number("I")):
-                other, known = self.string(), self.string()
-                arrays[other] = arrays[known]
-            if sum(a.nbytes for a in arrays.values()) > MAX_NAMES * len(self.content):
-                raise ValueError("its arrays have too many names")
-        return name, version, arrays
+def _string(file):
+    """A string with its length before it and a zero after it."""
+    return file.read(_number(file, "H")).rstrip(b"\0").decode()
 
-    def _array(self, version):
-        """A name and an array."""
-        name = self.string()
-        shape = [self.number("I") for _ in range(self.number("B"))]
-        code = self.number("B")
-        kind = KINDS[code] if version >= 4 else SIZES[code]
-        if kind == "bfloat16":
-            raise ValueError(f"{name} is bfloat16")
-        size = self.number("I")
-        count = size // np.dtype(kind).itemsize if version >= 4 else size
-        array = np.frombuffer(self.content, kind, count, self.place)
-        self.place += array.nbytes
-        return name, array.reshape(shape)
+
+def _array(content, file, version, name):
+    shape = [_number(file, "I") for _ in range(_number(file, "B"))]
+    code = _number(file, "B")
+    kind = KINDS[code] if version >= 4 else SIZES[code]
+    if kind == "bfloat16":
+        raise ValueError(f"{name} is bfloat16")
+    size = _number(file, "I")
+    count = size // np.dtype(kind).itemsize if version >= 4 else size
+    array = np.frombuffer(content, kind, count, file.tell())
+    file.seek(array.nbytes, io.SEEK_CUR)
+    return array.reshape(shape)

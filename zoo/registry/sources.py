@@ -136,9 +136,7 @@ def read_own(directory):
         task=task,
         task_options=options,
         head_options=head_options,
-        parts=record.get("parts") or {},
-        defaults=record.get("defaults") or {},
-        quantized=record.get("quantized") or {},
+        **{name: record.get(name) or {} for name in ("parts", "defaults", "quantized")},
     )
 
 
