@@ -7,7 +7,7 @@ from keras import ops
 
 from zoo.checks.ranges import Count, Number, Pairs, Size, check_values
 from zoo.layers.activations import get_activation
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.quantization import CompositeLayer
 
 # At most 2 to this power words are computed at once.

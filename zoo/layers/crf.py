@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.recurrent.scan import custom_gradient, scan
 
 # The score of an impossible transition. Sums of such scores are still finite.

@@ -6,7 +6,7 @@ from typing import Literal
 import keras
 from keras import ops
 
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 
 POOLINGS = ("cls", "last", "mean", "max")
 

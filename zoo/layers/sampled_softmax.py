@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import Count, Size, check_value
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 
 TARGETS_IN_BLOCK = 4096  # targets whose logits are computed at once
 

@@ -5,8 +5,8 @@ from keras import ops
 
 from zoo.checks.ranges import NotNegative, Positive, Size, check_values
 from zoo.layers.activations import get_activation
-from zoo.layers.arguments import keep_checked
 from zoo.layers.attention.attention import sizes
+from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
 

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import Count, NotNegative, Size
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.quantization import MatrixLayer, int8_values
 
 # Bits of a random number. Numbers of this many bits and a half fit float32 exactly.

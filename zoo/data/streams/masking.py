@@ -16,10 +16,9 @@ def mask_tokens(
 ):
     """Chooses the tokens to predict and replaces most of them by [MASK].
 
-    In a row of n tokens, special tokens included,
-    `min(max_predictions, max(1, round(mask_rate n)))` tokens are chosen without
-    replacement, never special ones. A chosen token becomes [MASK] or a random token, or
-    does not change.
+    In a row of n tokens, with special ones, `min(max_predictions, max(1, round(r n)))`
+    tokens are chosen without replacement, never special ones, where r is `mask_rate`. A
+    chosen token becomes [MASK] or a random token, or does not change.
 
     Source: Devlin et al. 2019, section 3.1, and `create_pretraining_data.py`.
     `keras_nlp.layers.MaskedLMMaskGenerator` takes more than twice the time.

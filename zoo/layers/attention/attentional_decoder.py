@@ -6,8 +6,8 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import NotNegative, Probability, Size
-from zoo.layers.arguments import keep_checked
 from zoo.layers.attention.attentional_steps import run_plain, run_trained
+from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.quantization import MatrixLayer
 
 

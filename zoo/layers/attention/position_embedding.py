@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from zoo.checks.ranges import Count, NotNegative, Size, check_values
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 
 
 @keras.saving.register_keras_serializable(package="zoo")

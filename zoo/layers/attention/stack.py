@@ -42,7 +42,7 @@ def find_blocks(layers, prefix="block_"):
 
 
 def run_blocks(blocks, x, scores=False, **given):
-    """x and the output of each block, and with `scores` weights by attention."""
+    """X and the output of each block, and with `scores` weights by attention."""
     hidden, weights = [x], []
     for block in blocks:
         if scores:

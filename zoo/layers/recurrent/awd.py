@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import NotNegative, Probability, Size, check_values
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.token_scores import TokenLogits
 
 

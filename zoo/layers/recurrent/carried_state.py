@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import Size, check_values
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 
 
 @keras.saving.register_keras_serializable(package="zoo")

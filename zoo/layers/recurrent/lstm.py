@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import Number, Positive, Probability, Size
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.quantization import MatrixLayer
 from zoo.layers.recurrent.lstm_steps import run_packed, run_plain, run_trained
 

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import Probability, Size
-from zoo.layers.arguments import keep_checked
+from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.recurrent.lstm_steps import kept, states_before
 from zoo.layers.recurrent.scan import scan
 

@@ -56,13 +56,10 @@ def scan_packed(step, prepare, state, inputs, mask, reverse=False):
 
     The state of the other rows does not change. Needs TensorFlow without XLA. `step` is
     a function of the state and the prepared input of some rows to their next state,
-    `prepare` one of the inputs of up to 64 steps (M, ...) to (M, G), so its memory does
-    not grow with the sequence. The state is a tuple of tensors (B, ...), `inputs`
-    (N, ...) are those of the N tokens where mask, bool (L, B), is True, in the order of
-    `tf.where`.
-
-    Returns the last state, and its first tensor after each step (L, B, ...), 0 if
-    masked.
+    `prepare` one of the inputs of up to 64 steps (M, ...) to (M, G). The state is a
+    tuple of tensors (B, ...), `inputs` (N, ...) are those of the N tokens where mask,
+    bool (L, B), is True, in the order of `tf.where`. Returns the last state, and its
+    first tensor after each step (L, B, ...), 0 if masked.
     """
     import tensorflow as tf
 

@@ -108,9 +108,9 @@ class ELMo(Backbone):
         default, it is 1 where the first character is not 0.
 
     Returns:
-        dict of sequence_output (B, L, 2 P). `with_outputs` adds layer_outputs (B, N +
-        1, L, 2 P), hidden_state (B, 2 N, P) and cell_state (B, 2 N, D), forward layers
-        first. A model with states also takes them as inputs.
+        dict of sequence_output (B, L, 2 P). `with_outputs` adds layer_outputs
+        (B, N + 1, L, 2 P), hidden_state (B, 2 N, P) and cell_state (B, 2 N, D), forward
+        layers first. A model with states also takes them as inputs.
 
     Example:
         >>> config = ELMoConfig(filters=[[1, 6]], lstm_dim=5, projection_dim=3)

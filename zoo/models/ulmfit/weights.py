@@ -103,14 +103,8 @@ def read(directory, layout=None, file=None):
         heads = ("lm_head",)
     elif "linear_1.weight" in arrays:
         heads = ("classifier",)
-    config, tokenizer = _read_config(arrays, path, heads), None
-    if layout == FASTAI:
-        tokenizer = read_tokenizer(path)
-    else:
-        warn_user(
-            f"The layout of {path} has no file of tokens. The model has no tokenizer; "
-            "it takes the ids of tokens."
-        )
+    config = _read_config(arrays, path, heads)
+    tokenizer = read_tokenizer(path) if layout == FASTAI else _no_tokenizer(path)
     if tokenizer:
         check_tokens(tokenizer["vocabulary"], config.vocabulary_size, path)
         pad_id = find_pad_id(tokenizer["vocabulary"])
@@ -133,6 +127,14 @@ def read(directory, layout=None, file=None):
         labels=tuple(map(str, range(num_classes))) or None,
         classifies="texts" if num_classes else None,
         options=dict(CLASSIFIER_OPTIONS) if num_classes else {},
+    )
+
+
+def _no_tokenizer(path):
+    """None, with a warning that the layout has no tokens."""
+    warn_user(
+        f"The layout of {path} has no file of tokens. The model has no tokenizer; it "
+        "takes the ids of tokens."
     )
 
 
