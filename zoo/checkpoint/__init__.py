@@ -5,6 +5,7 @@ from zoo.checkpoint.activation_names import (
     find_activation,
     name_activation,
 )
+from zoo.checkpoint.array_archives import check_hdf5
 from zoo.checkpoint.converted import Converted, default_labels
 from zoo.checkpoint.ctranslate2_files import read_ctranslate2
 from zoo.checkpoint.directory_writing import keras_object, write_directory
@@ -23,7 +24,6 @@ from zoo.checkpoint.generation_config import (
     read_generation,
     write_generation,
 )
-from zoo.checkpoint.hdf5_groups import check_hdf5
 from zoo.checkpoint.hugging_face import (
     HUGGING_FACE_WEIGHTS,
     KERAS_NLP_WEIGHTS,
@@ -42,7 +42,6 @@ from zoo.checkpoint.json_files import (
     read_lines,
     read_text,
 )
-from zoo.checkpoint.lstm_biases import add_biases
 from zoo.checkpoint.missing_files import warn_of_added_tokens, warn_without_tokenizer
 from zoo.checkpoint.pickles import read_strings, write_strings
 from zoo.checkpoint.table import (
@@ -55,6 +54,7 @@ from zoo.checkpoint.table import (
     module_rows,
     revert,
 )
+from zoo.checkpoint.torch_files import add_biases
 from zoo.checkpoint.vectors import read_vectors, write_vectors
 from zoo.checks.user_warnings import warn_user
 

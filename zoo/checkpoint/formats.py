@@ -20,8 +20,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from zoo.checkpoint.hdf5_groups import open_datasets
-from zoo.checkpoint.npz_files import open_npz
+from zoo.checkpoint.array_archives import open_datasets, open_npz
 from zoo.checkpoint.torch_files import open_torch, open_torch_entries, open_torch_state
 from zoo.checkpoint.torch_writing import write_torch
 from zoo.files.whole_files import replacing
@@ -89,7 +88,7 @@ def open_checkpoint(path):
     prefix = _tensorflow_prefix(path)
     if prefix is not None:
         return Checkpoint(prefix, _open_tensorflow(prefix))
-    _check_exists(path)
+    path = _existing(path)
     for suffix, opener in FORMATS.items():
         if path.name.endswith(suffix):
             with _reading(path, f"{suffix} checkpoint"):
@@ -132,8 +131,7 @@ def open_training_checkpoint(path, key):
         FileNotFoundError, ValueError: as `open_checkpoint`; also if the file lacks the
             entry, or asks for a class that no training program stores.
     """
-    path = Path(path)
-    _check_exists(path)
+    path = _existing(path)
     with _reading(path, "checkpoint of a training"):
         readers, entries = open_torch_entries(path, key)
     return Checkpoint(path, readers), entries
@@ -155,17 +153,18 @@ def open_state_dict(path, key="model"):
     Raises:
         FileNotFoundError, ValueError: as `open_training_checkpoint`.
     """
-    path = Path(path)
-    _check_exists(path)
+    path = _existing(path)
     with _reading(path, "state dict of torch"):
         return Checkpoint(path, open_torch_state(path, key))
 
 
-def _check_exists(path):
+def _existing(path):
+    path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(
             f"There is no checkpoint at `{path}`. Check the path, or download the file."
         )
+    return path
 
 
 def save_checkpoint(path, arrays):
