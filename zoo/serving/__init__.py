@@ -7,7 +7,7 @@ import importlib
 
 _MODULES = {
     "Finding": "lint",
-    "ask": "asking",
+    "ask": "session",
     **dict.fromkeys(("Signature", "write_version"), "export"),
     **dict.fromkeys(("batching_config", "curl_lines", "docker_lines"), "client"),
     **dict.fromkeys(("models_config", "predict"), "client"),

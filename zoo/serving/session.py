@@ -1,4 +1,4 @@
-"""Runs the C loader in a new process and collects its answers."""
+"""Runs the C loader in a new process, and collects the answers to requests."""
 
 import base64
 import dataclasses
@@ -13,7 +13,8 @@ import sys
 import numpy as np
 
 from zoo.serving import wire
-from zoo.serving.graph import SERVE_TAG, TEXT_OPS
+from zoo.serving.graph import SERVE_TAG, TEXT_OPS, SavedGraph
+from zoo.serving.versions import find_version
 
 _PROGRAM = pathlib.Path(__file__).with_name("c_loader.py")
 
@@ -157,3 +158,50 @@ def _read_array(tensor):
     # NumPy has no bfloat16. Its two bytes are enough to compare answers.
     known = "uint16" if dtype == "bfloat16" else dtype
     return np.frombuffer(data, known).reshape(shape)
+
+
+def ask(directory, inputs, signature="serving_default", timeout=300):
+    """Loads a SavedModel in a new process, as the server does, and sends one request.
+
+    The new process does not import TensorFlow for Python.
+
+    Args:
+        directory: path of a version directory, or of a directory of versions. In the
+            second case the newest version answers.
+        inputs: dict from input name to numpy array. Strings have dtype object.
+        signature: str, the name of the signature.
+        timeout: int or float, seconds.
+
+    Returns:
+        dict from output name to numpy array. Strings are str objects.
+
+    Raises:
+        FileNotFoundError: if there is no SavedModel.
+        ValueError: if the signature or an input is unknown, or the model does not
+            answer.
+    """
+    version = find_version(directory)
+    graph = SavedGraph(version)
+    if signature not in graph.signatures:
+        raise ValueError(
+            f"{version} has the signatures {sorted(graph.signatures)}. Received: "
+            f"{signature!r}. Use one of these names."
+        )
+    found = graph.signatures[signature]
+    if set(inputs) != set(found.inputs):
+        raise ValueError(
+            f"Signature {signature!r} takes {sorted(found.inputs)}. Received: "
+            f"{sorted(inputs)}. Give exactly these inputs."
+        )
+    report = run_in_c_loader(version, graph, [Request(found, inputs)], timeout)
+    answer = report.answers[0] if report.answers else Answer(error=report.error)
+    if answer.outputs is None:
+        raise ValueError(
+            f"The model must answer the request. Received: no answer from {version}: "
+            f"{answer.error}. `zoo.serving.diagnose` may say more."
+        )
+    for name, array in answer.outputs.items():
+        if array.dtype == object:
+            decoded = [value.decode("utf-8", "replace") for value in array.ravel()]
+            answer.outputs[name] = np.array(decoded, object).reshape(array.shape)
+    return answer.outputs
