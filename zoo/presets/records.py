@@ -23,11 +23,22 @@ def read_preset(directory):
     record or a file is damaged, the format is newer, a named file is outside of the
     directory, or a weight is not finite.
     """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
     directory = pathlib.Path(directory)
     record, arrays = _read_record(directory / RECORD), {}
     if record.get("weights"):
         weights = record["weights"]
-        arrays = _read_arrays(verified(directory, weights["file"], weights["sha256"]))
+        path = verified(directory, weights["file"], weights["sha256"])
+        try:
+            stored = load_file(path)
+        except SafetensorError as error:
+            raise ValueError(
+                f"{path} must be a safetensors file. Received: {error}."
+            ) from error
+        arrays = {key: _stored(value, "float32") for key, value in stored.items()}
+        check_weights(arrays, path=path)
     checksums = (record.get("tokenizer") or {}).get("files") or {}
     files = {
         name: verified(directory, name, checksum).read_bytes()
@@ -150,21 +161,6 @@ def sha256(path):
     """The checksum of a file, str."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _read_arrays(path):
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        stored = load_file(path)
-    except SafetensorError as error:
-        raise ValueError(
-            f"{path} must be a safetensors file. Received: {error}."
-        ) from error
-    arrays = {key: _stored(value, "float32") for key, value in stored.items()}
-    check_weights(arrays, path=path)
-    return arrays
 
 
 def _stored(array, dtype):

@@ -23,36 +23,19 @@ EMBEDDER_POOLINGS = {"mean": "compare", "cls": "cls"}
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """The content of a preset of any layout.
+    """The content of a preset of any layout."""
 
-    Args:
-        path: pathlib.Path of the `preset.json`, or of the directory of another layout.
-        layout: str, such as "zoo" or "hugging_face".
-        family: `zoo.Family`.
-        config: dict, fields of the family's config.
-        weights: dict of the path of a variable, also of a head, to float32 or int8
-            array.
-        tokenizer: dict of class_name and arguments, or None.
-        files: dict of name to bytes, the files of the tokenizer; None for another
-            layout than our own.
-        task: the saved task, a subclass of `zoo.tasks.Task`, or None.
-        task_options: dict, arguments of the saved task.
-        head_options: dict, arguments of tasks that use the stored heads.
-        parts, defaults: dicts, see `zoo.backbone.Backbone`.
-        quantized: dict of the path of a layer to how it is quantized, see
-            `zoo.layers.quantization_words`.
-    """
-
-    path: object
-    layout: str
-    family: object
-    config: dict
-    weights: dict
-    tokenizer: dict | None = None
-    files: dict | None = None
-    task: type | None = None
-    task_options: dict = dataclasses.field(default_factory=dict)
-    head_options: dict = dataclasses.field(default_factory=dict)
+    path: object  # `pathlib.Path` of the preset.json, or of another layout's directory
+    layout: str  # such as "zoo" or "hugging_face"
+    family: object  # `zoo.Family`
+    config: dict  # fields of the family's config
+    weights: dict  # path of a variable, also of a head, to float32 or int8 array
+    tokenizer: dict | None = None  # class_name and arguments
+    files: dict | None = None  # of the tokenizer, name to bytes; None for other layouts
+    task: type | None = None  # the saved task, a subclass of `zoo.tasks.Task`
+    task_options: dict = dataclasses.field(default_factory=dict)  # of the saved task
+    head_options: dict = dataclasses.field(default_factory=dict)  # of the stored heads
+    # See `zoo.backbone.Backbone`, and `zoo.layers.quantization_words`.
     parts: dict = dataclasses.field(default_factory=dict)
     defaults: dict = dataclasses.field(default_factory=dict)
     quantized: dict = dataclasses.field(default_factory=dict)
