@@ -7,14 +7,10 @@ from zoo.files.whole_files import filling
 
 
 def write_directory(directory, documents, arrays):
-    """Writes all files of a directory, or none of them.
+    """Writes all files of a directory, new or empty, or none of them.
 
-    Args:
-        directory: path of a directory that does not exist or is empty; otherwise
-            FileExistsError.
-        documents: dict of file name to bytes or str, to what a `.json` file holds, or
-            to a sequence of lines.
-        arrays: dict of file name to a dict of str to array.
+    `documents` has bytes or str by file name, what a `.json` file holds, or a sequence
+    of lines; `arrays` has dicts of str to array. FileExistsError if it is not empty.
     """
     with filling(directory) as partial:
         for name, content in documents.items():

@@ -38,12 +38,8 @@ NEW_SUFFIXES = (".safetensors", ".h5", ".hdf5", ".npz", ".pth")
 class Checkpoint(Mapping):
     """A mapping from name to array, which is read from the file on each access.
 
-    Args:
-        path: pathlib.Path, for error messages.
-        readers: dict of str to a function without arguments that returns an array.
-
-    Raises:
-        ValueError: on access, if the file is damaged.
+    `path` is named in messages; `readers` has a function without arguments for each
+    array. An access raises ValueError if the file is damaged.
     """
 
     def __init__(self, path, readers):

@@ -50,14 +50,10 @@ def check_values(values, names, path):
 
 
 def check_supported(values, known, path, model):
-    """ValueError unless options have values that a model of this package computes.
+    """ValueError unless the options `values` of a file are computed by the class `model`.
 
-    Args:
-        values: dict of the options in a file.
-        known: dict of the name of an option to its supported values, a tuple. The first
-            one is named in messages; None stands for a missing option.
-        path: path of the file, for messages.
-        model: str, the class of the model.
+    `known` has a tuple of the supported values of each option. The first one is named
+    in messages; None stands for a missing option.
     """
     for name, supported in known.items():
         if values.get(name) not in supported:

@@ -104,9 +104,7 @@ def check_preset(preset):
 def find_preset(preset, fetch=True):
     """Finds the directory with the files of a preset: a name, a directory, or a URI.
 
-    With `fetch=False`, only files on this machine are used. The result is None if those
-    of a published preset are missing.
-
+    With `fetch=False`, the result is None if a published preset is not on this machine.
     KeyError if the name is unknown. FileNotFoundError if files cannot be fetched.
     ValueError for another kind of URI, or a file with another checksum than the record.
     """

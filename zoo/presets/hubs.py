@@ -24,14 +24,11 @@ def cache_root():
 def download(uri, name=None, files=None, fetch=True):
     """Downloads the files of a preset; returns their directory in the cache.
 
-    Args:
-        uri: `hf://owner/name` or `kaggle://owner/...`. With `files`, also the https
-            address of a zip archive, or of a directory if it ends with /.
-        name: str, of the directory in the cache.
-        files: list of str; by default the usual files of a model.
-        fetch: bool, False to use only files that were downloaded before.
-
-    FileNotFoundError if files cannot be fetched; ValueError for another kind of URI.
+    `uri` is `hf://owner/name` or `kaggle://owner/...`; with `files`, a list of str, also
+    the https address of a zip archive, or of a directory if it ends with /. `name` is
+    that of the directory in the cache. `fetch=False` uses only files that were
+    downloaded before. FileNotFoundError if files cannot be fetched; ValueError for
+    another kind of URI.
     """
     scheme, _, path = uri.partition("://")
     web = scheme == "https" and files

@@ -73,10 +73,8 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
 
     The record has at least family and backbone; its tokenizer has class_name and
     arguments. `files` holds the contents of the tokenizer's files. `dtype` is "float32"
-    or "float16", of the stored weights.
-
-    FileExistsError if the directory is not empty. ValueError if a field or the dtype is
-    wrong, or a weight is not finite in it.
+    or "float16", of the stored weights. FileExistsError if the directory is not empty;
+    ValueError if a field or the dtype is wrong, or a weight is not finite in it.
     """
     from safetensors.numpy import save_file
 

@@ -41,12 +41,9 @@ def build_backbone(family, config, dtype=None, parts=None):
 def build_tokenizer(family, description, files=None):
     """Makes the tokenizer of a preset; ValueError if the family has none such.
 
-    Args:
-        family: `zoo.Family`.
-        description: dict of arguments and class_name. Without class_name, the first
-            class of the family that takes the arguments is used.
-        files: dict of file name to bytes, of a preset of our own; or None for another
-            layout, whose reader may give paths.
+    `description` has arguments and class_name; without class_name, the first class of
+    the `zoo.Family` that takes the arguments is used. `files` has the bytes of files by
+    name, or is None for another layout, whose reader may give paths.
     """
     name, arguments = description.get("class_name"), description.get("arguments") or {}
     kinds = tokenizer_classes(family)

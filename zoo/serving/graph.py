@@ -57,12 +57,9 @@ class GraphSignature:
 class SavedGraph:
     """The graph with the tag `serve` of a SavedModel directory.
 
-    FileNotFoundError if there is no saved_model.pb; ValueError if it is damaged.
-
-    Attributes:
-        tags: list with the tags of each graph in the file, a list of str.
-        signatures: dict from name to GraphSignature. It is empty if no graph has the
-            tag `serve`.
+    `tags` has the tags of each graph in the file. `signatures` is a dict from name to
+    GraphSignature, empty if no graph has the tag `serve`. FileNotFoundError if there is
+    no saved_model.pb; ValueError if it is damaged.
     """
 
     def __init__(self, directory):

@@ -30,14 +30,10 @@ _TEXTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One request and its answer.
-
-    `kind` is "row" (a batch of one row), "repeat" (row 0 again), "batch" (all rows) or
-    "warm-up" (an unchanged record).
-    """
+    """One request and its answer."""
 
     signature: str
-    kind: str
+    kind: str  # "row" (of one), "repeat" (of row 0), "batch" (of all) or "warm-up"
     request: Request
     answer: Answer = Answer(error="no answer")
 

@@ -1,8 +1,7 @@
 """Protocol buffers of SavedModels and of TensorFlow Serving, without their packages.
 
-This module declares the messages, with the fields that this package reads or writes.
-So a SavedModel can be examined without importing TensorFlow, and warm-up records can
-be written without installing tensorflow-serving-api.
+The messages are declared with the fields that this package uses. So a SavedModel is
+read without importing TensorFlow, and warm-up records need no tensorflow-serving-api.
 """
 
 import math
