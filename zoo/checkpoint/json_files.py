@@ -50,7 +50,7 @@ def check_values(values, names, path):
 
 
 def check_supported(values, known, path, model):
-    """ValueError unless the options `values` of a file are computed by the class `model`.
+    """ValueError unless the class `model` supports the options `values` of a file.
 
     `known` has a tuple of the supported values of each option. The first one is named
     in messages; None stands for a missing option.

@@ -24,11 +24,12 @@ def cache_root():
 def download(uri, name=None, files=None, fetch=True):
     """Downloads the files of a preset; returns their directory in the cache.
 
-    `uri` is `hf://owner/name` or `kaggle://owner/...`; with `files`, a list of str, also
+    `uri` is `hf://owner/name` or `kaggle://owner/...`; with a list of `files`, also
     the https address of a zip archive, or of a directory if it ends with /. `name` is
     that of the directory in the cache. `fetch=False` uses only files that were
-    downloaded before. FileNotFoundError if files cannot be fetched; ValueError for
-    another kind of URI.
+    downloaded before.
+
+    FileNotFoundError if files cannot be fetched; ValueError for another kind of URI.
     """
     scheme, _, path = uri.partition("://")
     web = scheme == "https" and files
