@@ -121,12 +121,11 @@ def _write_foreign(backbone, task, arrays, directory, layout, heads):
             "quantized model. Save the model with this layout before `quantize`."
         )
     saved = task.preset_record()["options"] if task else {}
-    tokenizer = backbone.tokenizer and backbone.tokenizer.get_config()
     contents = Converted(
         layout,
         backbone.config,
         arrays,
-        tokenizer=tokenizer,
+        tokenizer=backbone.tokenizer and backbone.tokenizer.get_config(),
         options={**backbone.head_options, **saved},
         classifies=task and task.classifies,
     )

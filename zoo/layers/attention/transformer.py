@@ -88,29 +88,19 @@ class TransformerBlock(CompositeLayer):
         super().__init__(**kwargs)
         options = BlockOptions(num_heads, intermediate_dim, activation, **given)
         self.options = options
-        self.causal = options.causal
-        self.norm_first = options.norm_first
-        self.intermediate_dim = options.intermediate_dim
         self.activation = get_activation(activation)
-        self.stddev = options.stddev
-        policy = self.dtype_policy
+        named, epsilon = {"dtype": self.dtype_policy}, options.layer_norm_epsilon
+        names = "num_heads", "attention_dropout", "stddev", "attention_bias"
+        arguments = [getattr(options, name) for name in names]
 
         def attention(name):
-            return MultiHeadAttention(
-                options.num_heads,
-                options.attention_dropout,
-                options.stddev,
-                options.attention_bias,
-                dtype=policy,
-                name=name,
-            )
+            return MultiHeadAttention(*arguments, **named, name=name)
 
         def norm(name):
-            epsilon = options.layer_norm_epsilon
-            return LayerNorm(epsilon=epsilon, dtype=policy, name=name)
+            return LayerNorm(epsilon=epsilon, **named, name=name)
 
         def dropping(rate, name):
-            return keras.layers.Dropout(rate, dtype=policy, name=name)
+            return keras.layers.Dropout(rate, **named, name=name)
 
         self.attention = attention("attention")
         self.attention_layer_norm = norm("attention_layer_norm")
@@ -134,10 +124,9 @@ class TransformerBlock(CompositeLayer):
         hidden_dim = input_shape[-1]
         for attention in filter(None, (self.attention, self.cross_attention)):
             attention.build(input_shape)
-        shape = hidden_dim, self.intermediate_dim
-        self.add_dense("intermediate", *shape, make_initializer(self.stddev))
-        initializer = make_initializer(self.stddev)
-        self.add_dense("output_projection", *shape[::-1], initializer)
+        inner, stddev = self.options.intermediate_dim, self.options.stddev
+        self.add_dense("intermediate", hidden_dim, inner, make_initializer(stddev))
+        self.add_dense("output_projection", inner, hidden_dim, make_initializer(stddev))
         norms = self.attention_layer_norm, self.cross_attention_layer_norm
         for norm in filter(None, (*norms, self.output_layer_norm)):
             norm.build((None, hidden_dim))
@@ -164,7 +153,7 @@ class TransformerBlock(CompositeLayer):
             mask = mask[:, None, :]
         elif mask is not None and positions is not None:
             mask = ops.take_along_axis(mask, positions[:, :, None], axis=1)
-        if self.causal:
+        if self.options.causal:
             key_places = ops.arange(ops.shape(key)[1], dtype="int32")[None]
             query_places = key_places if positions is None else positions
             before = query_places[:, :, None] >= key_places[:, None, :]
@@ -233,7 +222,7 @@ class TransformerBlock(CompositeLayer):
 
     def _before(self, x, norm, mode):
         """What a sub-layer reads; `mode` has arguments of the norm."""
-        return norm(x, **mode) if self.norm_first else x
+        return norm(x, **mode) if self.options.norm_first else x
 
     def _after(self, x, output, norm, mode):
         """What the next sub-layer adds to."""
@@ -241,7 +230,7 @@ class TransformerBlock(CompositeLayer):
         output = ops.reshape(output, flat)
         output = self.dropout(output, training=mode["training"])
         total = ops.reshape(x, flat) + output
-        if not self.norm_first:
+        if not self.options.norm_first:
             total = norm(total, **mode)
         return ops.reshape(total, sizes(x))
 

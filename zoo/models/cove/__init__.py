@@ -11,8 +11,5 @@ FAMILY = Family(
     tokenizers=("BitextTokenizer",),
     learning_rate=1e-3,
     layouts=LAYOUTS,
-    heads={
-        "attentional_decoder": "attentional_decoder",
-        "token_logits": "token_logits",
-    },
+    heads={name: name for name in ("attentional_decoder", "token_logits")},
 )

@@ -5,15 +5,7 @@ from zoo.models.elmo.model import ELMo, ELMoConfig
 from zoo.models.elmo.token_vectors import TokenVectors
 from zoo.models.elmo.weights import LAYOUTS, read, recognise, write
 
-__all__ = [
-    "ELMo",
-    "ELMoConfig",
-    "FAMILY",
-    "TokenVectors",
-    "read",
-    "recognise",
-    "write",
-]
+__all__ = ["ELMo", "ELMoConfig", "FAMILY", "TokenVectors", "read", "recognise", "write"]
 
 FAMILY = Family(
     backbone=ELMo,

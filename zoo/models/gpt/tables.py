@@ -16,26 +16,18 @@ OPENAI = {
     "layer_norm": "ln_f",
 }
 HUGGING_FACE = {
-    module: name.replace("h{i}", "h.{i}").replace("/", ".")
-    for module, name in OPENAI.items()
+    k: v.replace("h{i}", "h.{i}").replace("/", ".") for k, v in OPENAI.items()
 }
-HUGGING_FACE_GPT1 = {
-    **HUGGING_FACE,
-    "token_embedding": "tokens_embed",
-    "position_embedding": "positions_embed",
-}
+TABLES = {"token_embedding": "tokens_embed", "position_embedding": "positions_embed"}
+HUGGING_FACE_GPT1 = {**HUGGING_FACE, **TABLES}
 BLOCK = "transformer_decoder{_i}"
+ATTENTION = f"{BLOCK}/_self_attention_layer"
 KERAS_NLP = {
     "token_embedding": "reversible_embedding",
     "position_embedding": "position_embedding",
-    **{
-        f"block_{{i}}/attention/{name}": f"{BLOCK}/_self_attention_layer/{name}_dense"
-        for name in THIRDS
-    },
-    "block_{i}/attention/output_projection": (
-        f"{BLOCK}/_self_attention_layer/output_dense"
-    ),
-    "block_{i}/attention_layer_norm": f"{BLOCK}/_self_attention_layer_norm",
+    **{f"block_{{i}}/attention/{k}": f"{ATTENTION}/{k}_dense" for k in THIRDS},
+    "block_{i}/attention/output_projection": f"{ATTENTION}/output_dense",
+    "block_{i}/attention_layer_norm": f"{ATTENTION}_norm",
     "block_{i}/intermediate": f"{BLOCK}/_feedforward_intermediate_dense",
     "block_{i}/output_projection": f"{BLOCK}/_feedforward_output_dense",
     "block_{i}/output_layer_norm": f"{BLOCK}/_feedforward_layer_norm",

@@ -51,12 +51,10 @@ FIXED_VALUES = {
     "layer_norm_epsilon": 1e-5,
 }
 # Options of earlier versions, and the values that are known here.
+NORMS = "normalize_before", "normalize_embedding", "add_final_layer_norm"
 OPTIONS = {
-    "normalize_before": (False, None),
-    "normalize_embedding": (False, None),
-    "add_final_layer_norm": (False, None),
-    "static_position_embeddings": (True, None),
-    "is_encoder_decoder": (True, None),
+    **dict.fromkeys(NORMS, (False, None)),
+    **dict.fromkeys(("static_position_embeddings", "is_encoder_decoder"), (True, None)),
 }
 SEARCH_OPTIONS = {"num_beams", "max_length", "bad_words_ids"}  # in older config.json
 SEARCH_RULE = {"penalty": "hugging_face", "suppressed": []}  # of a search
