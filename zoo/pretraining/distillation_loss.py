@@ -37,11 +37,7 @@ class DistillationLoss(keras.losses.Loss):
         self.pairs, self.words = pairs, words
 
     def call(self, y_true, y_pred):
-        """Computes the loss of every text, float32 (B,).
-
-        Args:
-            y_true, y_pred: float32 (B, D), or with `words` (B, 1 + W, D).
-        """
+        """The losses (B,) of vectors (B, D), or with `words` of (B, 1 + W, D)."""
         if not self.words:
             return self._texts(y_true, y_pred)
         distances = 1.0 - ops.sum(y_true * y_pred, axis=-1)[:, 1:]

@@ -33,15 +33,10 @@ def check_vectors(options):
 def learn_vectors(options, data, output):
     """Learns word vectors once; a later call reads them.
 
-    Args:
-        options: dict of `texts`, glob patterns of text files, and arguments of
-            `zoo.train_word_vectors`; {} for no vectors.
-        data: directory of the text files.
-        output: pathlib.Path of the run, where the vectors are stored in `vectors.txt`.
-
-    Returns:
-        words, list of str (V,), the most frequent first, and vectors float32 (V, D),
-        scaled to length 1; None without options.
+    `options` has `texts`, glob patterns of files in `data`, and arguments of
+    `zoo.train_word_vectors`; {} for no vectors. They are stored in `vectors.txt` of the
+    directory `output`. Returns words (V,), the most frequent first, and vectors float32
+    (V, D) of length 1; None without options.
     """
     options = dict(options)
     if not options:
@@ -55,16 +50,10 @@ def learn_vectors(options, data, output):
 
 
 def split_texts(paths):
-    """Yields the lines of text files, with white space around punctuation.
+    """Yields the lines of text files, bytes, with white space around punctuation.
 
     Only the first column of a line with tabs is read, such as the first language of a
-    file of translations.
-
-    Args:
-        paths: list of pathlib.Path, see `zoo.text.count_words`.
-
-    Yields:
-        bytes in UTF-8, a line that is not empty.
+    file of translations. Empty lines are left out.
     """
     return split_lines(line.split("\t")[0] for line in corpus_lines(paths))
 

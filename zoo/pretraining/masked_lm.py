@@ -168,14 +168,8 @@ def prepare_examples(recipe, data, output, tokenizer):
     """Writes sharded examples for every row length, unless they exist.
 
     The corpus is streamed, one document after the other. A few million tokens, or the
-    longest document, are in memory at a time; see `zoo.data.read_documents`.
-
-    Args:
-        recipe, data, output: see `MaskedPretraining`.
-        tokenizer: `WordPieceTokenizer`.
-
-    Returns:
-        dict of a row length, or "valid", to a list of pathlib.Path.
+    longest document, are in memory at a time; see `zoo.data.read_documents`. Returns a
+    dict of a row length, or "valid", to a list of paths.
     """
     config = {**tokenizer.get_config(), "specials_in_text": True}
     marked = WordPieceTokenizer.from_config(config)  # [UNK] of WikiText is one token

@@ -32,28 +32,11 @@ class StagedObjective(Objective):
     """
 
     def stage(self, model, length, rows, steps, done):
-        """The batches of a stage that are left after `done` updates of it.
-
-        Args:
-            model: the task, which makes the batches.
-            length, rows, steps: ints, the stage.
-            done: int, less than `steps`.
-
-        Returns:
-            tf.data.Dataset of `steps - done` batches.
-        """
+        """The batches left after `done` of the `steps` updates of a stage."""
         raise NotImplementedError
 
     def batches(self, model, start):
-        """The training batches from update `start` on, stage after stage.
-
-        Args:
-            model: the task, which makes the batches.
-            start: int, number of finished updates.
-
-        Returns:
-            tf.data.Dataset with one batch for each update that is left.
-        """
+        """The training batches from update `start` on, stage after stage."""
         dataset, begin = None, 0
         for length, rows, steps in self.recipe.stages:
             done = max(start - begin, 0)
@@ -65,15 +48,7 @@ class StagedObjective(Objective):
 
 
 def only_stage(recipe, model):
-    """The only stage of a recipe.
-
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        model: str, the kind of model, for the message.
-
-    Raises:
-        ValueError: if there are several stages.
-    """
+    """The only stage of a recipe of a kind of `model`; ValueError for several."""
     if len(recipe.stages) > 1:
         raise ValueError(
             f"The recipe of {model} must have one stage. Received: {recipe.stages}."

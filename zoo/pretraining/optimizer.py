@@ -4,14 +4,7 @@ from zoo.training import Adagrad, AdamW, InverseSquareRoot, WarmupLinearDecay
 
 
 def make_optimizer(recipe):
-    """Makes the optimizer of a recipe.
-
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-
-    Returns:
-        keras.optimizers.Optimizer.
-    """
+    """The optimizer of a recipe."""
     if recipe.decay == "inverse_square_root":
         schedule = InverseSquareRoot(recipe.learning_rate, recipe.warmup_steps)
     else:

@@ -231,16 +231,9 @@ def find_recipe(name, family=None):
 
 
 def check_patterns(name, patterns, least=0):
-    """Checks the glob patterns of a recipe.
+    """Checks the glob patterns of a field of a recipe, `least` or more.
 
-    Args:
-        name: str, the field, for the message.
-        patterns: the value of the field.
-        least: int, how many patterns there must be.
-
-    Raises:
-        ValueError: if it is not a list of str, has too few patterns, or a pattern is
-            empty or absolute.
+    ValueError if they are no list of str, or one is empty or absolute.
     """
     words = "a list of at least one pattern" if least else "a list of patterns"
     listed = isinstance(patterns, (list, tuple)) and len(patterns) >= least
@@ -255,18 +248,10 @@ def check_patterns(name, patterns, least=0):
 
 
 def find_train(data, patterns, held_out):
-    """Finds the training files, without those that are held out.
+    """The training files, list of paths, without those that are held out.
 
-    Args:
-        data: directory.
-        patterns, held_out: lists of glob patterns of both kinds of files.
-
-    Returns:
-        list of pathlib.Path.
-
-    Raises:
-        FileNotFoundError: if no file matches a pattern.
-        ValueError: if no file is left.
+    `patterns` and `held_out` are glob patterns of both kinds of files.
+    FileNotFoundError if no file matches a pattern; ValueError if no file is left.
     """
     held_out_files = {*find_files(data, held_out)}
     files = [path for path in find_files(data, patterns) if path not in held_out_files]
@@ -279,10 +264,9 @@ def find_train(data, patterns, held_out):
 
 
 def find_held_out(data, patterns):
-    """Finds the held-out files; see `find_files`. Returns a dict of name to path.
+    """The held-out files, a dict of name to path; see `find_files`.
 
-    Raises:
-        ValueError: if two files have the same name, or one has the name "train".
+    ValueError if two files have the same name, or one has the name "train".
     """
     paths = find_files(data, patterns)
     names = [path.name for path in paths]
@@ -295,11 +279,7 @@ def find_held_out(data, patterns):
 
 
 def find_files(data, patterns):
-    """Finds the files in a directory that match the patterns.
-
-    Raises:
-        FileNotFoundError: if no file matches a pattern.
-    """
+    """The files that match patterns; FileNotFoundError for one without a file."""
     files = []
     for pattern in patterns:
         found = sorted(pathlib.Path(data).glob(pattern))

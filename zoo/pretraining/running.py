@@ -89,9 +89,7 @@ def run(recipe, data, output, every=None, tensorboard=False):
 def check_recipe(recipe, data, output):
     """Finds mistakes that would otherwise stop the run after the preparation.
 
-    Raises:
-        FileNotFoundError: if a new run has no files.
-        ValueError: if a model cannot have the config.
+    FileNotFoundError if a new run has no files; ValueError for an impossible config.
     """
     check_configs(recipe)
     if not (output / RECIPE_FILE).exists():
@@ -119,8 +117,7 @@ def prepare(recipe, data, output):
 def begin(recipe, output):
     """Writes the recipe to `output`, or compares it with the recipe there.
 
-    Raises:
-        ValueError: if the recipes differ. The message names the fields.
+    ValueError, which names the fields, if the recipes differ.
     """
     path, fields = output / RECIPE_FILE, recipe.to_json()
     for name in ("card", "defaults"):  # these may be written later
@@ -146,14 +143,8 @@ def check_files(recipe, data, output):
     """Compares the files of a run, and the preset it starts from, with the beginning.
 
     A run whose files are all absent continues, if its objective has what it needs in
-    `output`.
-
-    Returns:
-        dict of the name of a file in `data` to its size in bytes, and of the preset to
-        the checksum of its weights.
-
-    Raises:
-        ValueError: if files were added, removed or changed. The message names them.
+    `output`. Returns a dict of file names to sizes in bytes, and of the preset to the
+    checksum of its weights. ValueError, which names them, if files changed.
     """
     data, path = pathlib.Path(data), output / FILES_RECORD
     patterns = [*recipe.train, *recipe.valid]

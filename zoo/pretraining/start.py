@@ -13,9 +13,8 @@ from zoo.registry.sources import find_family
 def check_configs(recipe):
     """Finds configs that no model can have, before hours of preparation.
 
-    Raises:
-        ValueError: if the preset at the start is of another family, values of a config
-            do not go together, or the rows are longer than the model's positions.
+    ValueError if the preset at the start is of another family, values of a config do
+    not go together, or the rows are longer than the model's positions.
     """
     kind = find_family(recipe.family).backbone.config_class
     known, where = recipe.config, "`config` of the recipe"
@@ -44,17 +43,10 @@ def check_configs(recipe):
 
 
 def start_model(recipe, task, tokenizer, config, **options):
-    """Makes a new model, or loads the preset that the recipe starts from.
+    """A new model of class `task`, or the preset that the recipe starts from.
 
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        task: subclass of `zoo.tasks.Task`.
-        tokenizer: `zoo.text.Tokenizer` of a new model.
-        config: dict, fields of the family's config for a new model.
-        **options: arguments of the task.
-
-    Returns:
-        `zoo.tasks.Task`.
+    `tokenizer` and `config`, fields of the family's config, are those of a new model;
+    `options` are arguments of the task.
     """
     keras.utils.set_random_seed(recipe.seed)
     if recipe.start is None:
@@ -73,17 +65,7 @@ def start_tokenizer(recipe):
 
 
 def finished_model(recipe, model, task, **options):
-    """Makes a copy of a trained model with the config for fine-tuning.
-
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        model: `zoo.tasks.Task`.
-        task: subclass of `zoo.tasks.Task`, of the copy, with the weights of `model`.
-        **options: arguments of the task.
-
-    Returns:
-        `zoo.tasks.Task`.
-    """
+    """A copy of a trained model, of class `task`, with the config for fine-tuning."""
     config = {**dataclasses.asdict(model.backbone.config), **recipe.finetuning_config}
     backbone = registry.build_backbone(recipe.family, config)
     copy = task(backbone, model.tokenizer, **options)

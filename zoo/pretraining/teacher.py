@@ -53,23 +53,11 @@ class Teacher:
         return model
 
     def embed(self, texts):
-        """The teacher's vectors of length 1, float16 (N, width).
-
-        Args:
-            texts: list of str.
-        """
+        """The teacher's vectors of length 1 of a list of texts, float16 (N, width)."""
         return np.concatenate([vectors for _, vectors in self._kept(texts, "npy")])
 
     def embed_words(self, texts):
-        """The teacher's vectors of all words of texts, file by file.
-
-        Args:
-            texts: list of str.
-
-        Yields:
-            Some of the texts, list of str, and float16 (total of their words, width);
-            see `zoo.pretraining.text_and_words.embed_words`.
-        """
+        """Yields some of the texts, and vectors float16 of all their words."""
         yield from self._kept(texts, "words.npy")
 
     def _kept(self, texts, ending):
@@ -98,17 +86,11 @@ class Teacher:
 
 
 def principal_axes(vectors, width):
-    """The axes on which vectors keep most of their length.
+    """The axes float32 (D, W) on which vectors (N, D) keep most of their length.
 
     `P` has the eigenvectors of `V^T V` with the largest eigenvalues. The vectors are
-    not centred, so `V P` has the cosines of `V` as nearly as any projection.
-
-    Args:
-        vectors: float (N, D).
-        width: int W. If it is more than D, the further columns are 0.
-
-    Returns:
-        float32 (D, W).
+    not centred, so `V P` has the cosines of `V` as nearly as any projection. Beyond D,
+    columns are 0.
     """
     moments = np.zeros((vectors.shape[1],) * 2)
     for start in range(0, len(vectors), TEXTS_PER_FILE):
@@ -120,17 +102,10 @@ def principal_axes(vectors, width):
 
 
 def aligned_axes(vectors, wanted):
-    """The orthonormal axes on which vectors are nearest to others of the same texts.
+    """Orthonormal axes (D, W) on which vectors (N, D) are nearest to others (N, W).
 
     Source: the orthogonal Procrustes problem, Schoenemann 1966, for axes that are fewer
     than, as many as, or more than the width of the vectors.
-
-    Args:
-        vectors: float (N, D), of the teacher.
-        wanted: float (N, W), of the student.
-
-    Returns:
-        float32 (D, W).
     """
     product = vectors.astype("float32").T @ wanted.astype("float32")
     left, _, right = np.linalg.svd(product, full_matrices=False)

@@ -62,16 +62,9 @@ class TextAndWordEmbedder(Task):
 
 
 def embed_words(model, texts, batch_size=256):
-    """The vectors of all words of texts.
+    """The vectors of all words of texts, float16 (words, D), text after text.
 
-    Args:
-        model: `TextAndWordEmbedder`.
-        texts: list of str.
-        batch_size: int, texts that are computed together.
-
-    Returns:
-        float16 (total of words, D), the words of one text after those of the other.
-        The vector of a word beyond the longest row of the model is 0.
+    The vector of a word beyond the longest row of the model is 0.
     """
     counts = count_words(model.tokenizer, texts)
     vectors = np.zeros((counts.sum(), model.output_shape[-1]), "float16")
@@ -92,12 +85,7 @@ def count_words(tokenizer, texts):
 
 
 def agreeing_words(texts, *tokenizers):
-    """Which words two tokenizers divide into the same pieces, bool (total of words,).
-
-    Args:
-        texts: list of str.
-        *tokenizers: two `WordPieceTokenizer`.
-    """
+    """Which words two tokenizers divide into the same pieces, bool (words,)."""
     words, place = tf.unique(tokenizers[0].split(texts)[0].values)
     spelled = []
     for tokenizer in tokenizers:

@@ -65,14 +65,7 @@ class TokenDocuments:
         return model
 
     def evaluate(self, model):
-        """The cross-entropy and the perplexity of a token of every held-out file.
-
-        Args:
-            model: compiled `CausalLM`.
-
-        Returns:
-            dict of file name to dict of float.
-        """
+        """Cross-entropy and perplexity of a token of each held-out file, dicts."""
         found = {}
         for name, corpus in self.held_out.items():
             batches = self.held_out_batches(model, corpus)
