@@ -58,10 +58,11 @@ def run(recipe, data, output, every=None, tensorboard=False):
     begin(recipe, output)
     objective = prepare(recipe, data, output)
     logger = keras.callbacks.TensorBoard(output / "tensorboard")
+    untrained = objective.build()
     model = train_steps(
-        objective.build(),
+        untrained,
         # Keras asks for more batches after the last one.
-        lambda start: objective.batches(model, start).repeat(),
+        lambda start: objective.batches(untrained, start).repeat(),
         recipe.steps,
         output,
         every,
