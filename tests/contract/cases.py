@@ -19,10 +19,10 @@ class Family:
 
     Args:
         name: what the test is called.
-        family: str, as `zoo.models.FAMILIES` knows it.
         config: dict, fields of a tiny config.
-        outputs: dict of output name to shape after the batch, L for the length.
         pads: dict of input name to what padding holds there, the tokens first.
+        outputs: dict of output name to shape after the batch, L for the length.
+        family: str, as `zoo.models.FAMILIES` knows it, by default `name`.
         causal: whether a position sees none to its right.
         attention: whether attention scores can be asked for.
         characters: how many ids a token has, 0 for one that is no list.
@@ -34,10 +34,10 @@ class Family:
     """
 
     name: str
-    family: str
     config: dict
-    outputs: dict
     pads: dict
+    outputs: dict = dataclasses.field(default_factory=lambda: SEQUENCE)
+    family: str = ""
     causal: bool = False
     attention: bool = True
     characters: int = 0
@@ -45,6 +45,9 @@ class Family:
     sides: tuple = ("",)
     least_weights: int = 16
     tokenizer: object = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "family", self.family or self.name)
 
     @property
     def tokens(self):
@@ -87,6 +90,13 @@ class Family:
         return {key: found[key].astype("int32") for key in self.pads}
 
 
+def variant(family, name, fields, **changes):
+    """A row of the same family whose config has other fields."""
+    changes = {"config": {**family.config, **fields}, "tokenizer": None, **changes}
+    return dataclasses.replace(family, name=name, **changes)
+
+
+SEQUENCE = {"sequence_output": ("L", 16)}
 PREDICTS = {
     "bert": "masked",
     "cove": "target",
@@ -103,130 +113,87 @@ TASKS_OF = {
     "both": ["bidirectional_lm"],
     "target": ["translator"],
 }
-BERT_PADS = {"token_ids": 0, "segment_ids": 0, "padding_mask": 0}
 SIDES = ("encoder", "decoder")
 ENCODER = {"vocabulary_size": 64, "num_decoder_layers": 0, "norm_first": True}
 KNOWN = [*tiny.PLAIN, *tiny.GOOD]
 LISTED = ["<blank>", "<s>", "</s>", "<unk>", *KNOWN, *tiny.BAD]
+CHARACTERS = {"attention": False, "characters": 6}
+RECURRENT = {"attention": False, "causal": True}
+GPT = {"causal": True, "beside": ("padding_mask",)}
+TOKENS, WORDS = ({name: 0, "padding_mask": 0} for name in ("token_ids", "word_ids"))
+BERT = Family(
+    "bert",
+    tiny.CONFIG,
+    {"token_ids": 0, "segment_ids": 0, "padding_mask": 0},
+    {"sequence_output": ("L", 16), "pooled_output": (16,)},
+    tokenizer=lambda: text.WordPieceTokenizer(tiny.VOCABULARY),
+)
+ELMO = Family(
+    "elmo",
+    tiny.ELMO_CONFIG,
+    {"character_ids": 0, "padding_mask": 0},
+    **CHARACTERS,
+    tokenizer=lambda: text.CharacterTokenizer(12, tiny.WORDS),
+)
+ULMFIT = Family(
+    "ulmfit",
+    tiny.ULMFIT_CONFIG,
+    TOKENS,
+    **RECURRENT,
+    least_weights=7,
+    tokenizer=lambda: text.WordPieceTokenizer(tiny.VOCABULARY),
+)
+GPT2 = Family("gpt", tiny.GPT_CONFIG, TOKENS, **GPT, tokenizer=tiny_byte_tokenizer)
+TRANSFORMER = Family(
+    "transformer",
+    {**tiny.TRANSFORMER_CONFIG, "vocabulary_size": 340, "norm_first": False},
+    {"encoder_token_ids": 0, "encoder_padding_mask": 0, "decoder_token_ids": 0},
+    {f"{side}_sequence_output": ("L", 16) for side in SIDES},
+    beside=("decoder_token_ids",),
+    sides=tuple(f"{side}_" for side in SIDES),
+    tokenizer=tiny_tokenizer,
+)
 FAMILIES = [
-    Family(
-        "bert",
-        "bert",
-        tiny.CONFIG,
-        {"sequence_output": ("L", 16), "pooled_output": (16,)},
-        BERT_PADS,
-        tokenizer=lambda: text.WordPieceTokenizer(tiny.VOCABULARY),
-    ),
-    Family(
+    BERT,
+    variant(
+        BERT,
         "bert_without_pooler",
-        "bert",
-        {**tiny.CONFIG, "pooler": False, "activation": "gelu", "num_segments": 3},
-        {"sequence_output": ("L", 16)},
-        BERT_PADS,
+        {"pooler": False, "activation": "gelu", "num_segments": 3},
+        outputs=SEQUENCE,
     ),
-    Family(
-        "bert_causal",
-        "bert",
-        {**tiny.CONFIG, "causal": True},
-        {"sequence_output": ("L", 16), "pooled_output": (16,)},
-        BERT_PADS,
-        causal=True,
-    ),
-    Family(
-        "elmo",
-        "elmo",
-        tiny.ELMO_CONFIG,
-        {"sequence_output": ("L", 16)},
-        {"character_ids": 0, "padding_mask": 0},
-        attention=False,
-        characters=6,
-        tokenizer=lambda: text.CharacterTokenizer(12, tiny.WORDS),
-    ),
-    Family(
+    variant(BERT, "bert_causal", {"causal": True}, causal=True),
+    ELMO,
+    variant(
+        ELMO,
         "elmo_words",
-        "elmo",
-        {**tiny.ELMO_CONFIG, "word_vocabulary_size": 60, "word_dim": 5},
-        {"sequence_output": ("L", 16)},
-        {"character_ids": 0, "padding_mask": 0, "word_ids": 0},
-        attention=False,
-        characters=6,
+        {"word_vocabulary_size": 60, "word_dim": 5},
+        pads={**ELMO.pads, "word_ids": 0},
         beside=("word_ids",),
     ),
     Family(
         "taglm",
-        "taglm",
         tiny.TAGLM_CONFIG,
-        {"sequence_output": ("L", 16)},
         {"word_ids": 0, "character_ids": 0, "padding_mask": 0},
-        attention=False,
-        characters=6,
+        **CHARACTERS,
         beside=("character_ids",),
         tokenizer=lambda: text.TaggerTokenizer(KNOWN, max_characters=12),
     ),
-    Family(
-        "ulmfit",
-        "ulmfit",
-        tiny.ULMFIT_CONFIG,
-        {"sequence_output": ("L", 16)},
-        {"token_ids": 0, "padding_mask": 0},
-        attention=False,
-        causal=True,
-        least_weights=7,
-        tokenizer=lambda: text.WordPieceTokenizer(tiny.VOCABULARY),
-    ),
-    Family(
-        "ulmfit_qrnn",
-        "ulmfit",
-        {**tiny.ULMFIT_CONFIG, "cell": "qrnn"},
-        {"sequence_output": ("L", 16)},
-        {"token_ids": 0, "padding_mask": 0},
-        attention=False,
-        causal=True,
-        least_weights=5,
-    ),
-    Family(
-        "gpt",
-        "gpt",
-        tiny.GPT_CONFIG,
-        {"sequence_output": ("L", 16)},
-        {"token_ids": 0, "padding_mask": 0},
-        causal=True,
-        beside=("padding_mask",),
-        tokenizer=tiny_byte_tokenizer,
-    ),
-    Family(
-        "gpt_norm_last",
-        "gpt",
-        {**tiny.GPT_CONFIG, "norm_first": False},
-        {"sequence_output": ("L", 16)},
-        {"token_ids": 0, "padding_mask": 0},
-        causal=True,
-        beside=("padding_mask",),
-    ),
-    Family(
-        "transformer",
-        "transformer",
-        {**tiny.TRANSFORMER_CONFIG, "vocabulary_size": 340, "norm_first": False},
-        {f"{side}_sequence_output": ("L", 16) for side in SIDES},
-        {"encoder_token_ids": 0, "encoder_padding_mask": 0, "decoder_token_ids": 0},
-        beside=("decoder_token_ids",),
-        sides=tuple(f"{side}_" for side in SIDES),
-        tokenizer=tiny_tokenizer,
-    ),
+    ULMFIT,
+    variant(ULMFIT, "ulmfit_qrnn", {"cell": "qrnn"}, least_weights=5),
+    GPT2,
+    variant(GPT2, "gpt_norm_last", {"norm_first": False}),
+    TRANSFORMER,
     Family(
         "transformer_encoder",
-        "transformer",
         {**tiny.TRANSFORMER_CONFIG, **ENCODER},
-        {"sequence_output": ("L", 16)},
-        {"token_ids": 0, "padding_mask": 0},
+        TOKENS,
+        family="transformer",
         tokenizer=lambda: text.TokenListTokenizer(LISTED),
     ),
     Family(
         "cove",
-        "cove",
         tiny.COVE_CONFIG,
-        {"sequence_output": ("L", 16)},
-        {"word_ids": 0, "padding_mask": 0},
+        WORDS,
         attention=False,
         least_weights=12,
         tokenizer=tiny_bitext_tokenizer,
@@ -234,10 +201,8 @@ FAMILIES = [
     # Of a user, see `own_family.py`.
     Family(
         "bag",
-        "bag",
         {"vocabulary_size": 60},
-        {"sequence_output": ("L", 16)},
-        {"word_ids": 0, "padding_mask": 0},
+        WORDS,
         attention=False,
         least_weights=3,
         tokenizer=lambda: BagTokenizer([*tiny.PLAIN, *tiny.GOOD, *tiny.BAD]),

@@ -47,34 +47,26 @@ def test_the_shapes_of_the_weights_are_known_before_they_are_made(family, built)
     assert type(backbone).weight_shapes(backbone.config) == made
 
 
-@SHOWN
-def test_layers_on_request(family, built):
+def test_layers_and_scores_on_request(family, built):
     backbone, inputs = built(family), family.inputs()
     plain = as_numpy(backbone(inputs))
+    masked = inputs[family.mask][:, None, None, None, :] == 0
     for side in family.sides:
-        layers, sequence = f"{side}layer_outputs", f"{side}sequence_output"
-        extra = as_numpy(backbone.with_outputs(layers, sequence)(inputs))
-        assert extra[layers].shape == (3, 3, 10, 16)
-        np.testing.assert_allclose(extra[sequence], plain[sequence], atol=1e-6)
-    with pytest.raises(ValueError, match="no output 'none'.*sequence_output"):
-        backbone.with_outputs("none")
-
-
-def test_layers_and_scores_on_request(attending, built):
-    backbone, inputs = built(attending), attending.inputs()
-    plain = as_numpy(backbone(inputs))
-    masked = inputs[attending.mask][:, None, None, None, :] == 0
-    for side in attending.sides:
         layers, scores = f"{side}layer_outputs", f"{side}attention_scores"
         sequence = f"{side}sequence_output"
-        extra = as_numpy(backbone.with_outputs(layers, scores, sequence)(inputs))
+        names = [layers, sequence, *([scores] if family.attention else [])]
+        extra = as_numpy(backbone.with_outputs(*names)(inputs))
         assert extra[layers].shape == (3, 3, 10, 16)
-        assert extra[scores].shape == (3, 2, 2, 10, 10)
-        np.testing.assert_allclose(extra[scores].sum(-1), 1, atol=1e-6)
         np.testing.assert_allclose(extra[sequence], plain[sequence], atol=1e-6)
-        np.testing.assert_allclose(extra[layers][:, -1], plain[sequence], atol=1e-6)
-        if f"{side}padding_mask" in inputs:
+        if family.attention:
+            last = extra[layers][:, -1]
+            np.testing.assert_allclose(last, plain[sequence], atol=1e-6)
+            assert extra[scores].shape == (3, 2, 2, 10, 10)
+            np.testing.assert_allclose(extra[scores].sum(-1), 1, atol=1e-6)
+        if family.attention and f"{side}padding_mask" in inputs:
             assert np.max(extra[scores] * masked) == 0
+    with pytest.raises(ValueError, match="no output 'none'.*sequence_output"):
+        backbone.with_outputs("none")
 
 
 @SHOWN

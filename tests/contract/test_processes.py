@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 HERE = pathlib.Path(__file__).parent
-
-
 OTHER_PYTHON = os.environ.get("ZOO_OTHER_PYTHON")
 
 
