@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from two_heads import weights_of
 
 import zoo
 from zoo.layers import enable_lora
@@ -59,10 +60,6 @@ def fit(model, *data, stop=None, **options):
         options.setdefault("batch_size", 8)
     model.fit(*data, verbose=0, callbacks=callbacks, **options)
     return rates.rates
-
-
-def weights_of(model):
-    return np.concatenate([w.ravel() for w in model.get_weights()])
 
 
 @pytest.mark.slow
@@ -145,10 +142,8 @@ def test_an_unknown_number_of_batches_is_counted(
 @pytest.mark.parametrize(
     "name",
     [
-        "plain",
-        pytest.param("accumulating", marks=pytest.mark.slow),
-        pytest.param("scaled", marks=[pytest.mark.half_precision, pytest.mark.slow]),
-        pytest.param("unfrozen", marks=pytest.mark.slow),
+        *("plain", "accumulating", "unfrozen"),
+        pytest.param("scaled", marks=pytest.mark.half_precision),
     ],
 )
 def test_a_stopped_run_ends_as_an_undisturbed_one(
@@ -194,24 +189,6 @@ def test_updates_that_float16_skips_do_not_move_the_plan(make_default, texts, la
     plan = unwrapped(model.optimizer)._learning_rate.planned()
     fit(model, texts, labels, epochs=4, initial_epoch=2)
     assert unwrapped(model.optimizer)._learning_rate.planned() == plan == (0, 12)
-
-
-@pytest.mark.slow
-def test_backup_and_restore_continues_the_plan(make_default, texts, labels, tmp_path):
-    class Interrupt(keras.callbacks.Callback):
-        def on_epoch_begin(self, epoch, logs=None):
-            if epoch == 2:
-                raise KeyboardInterrupt
-
-    def backup():
-        return keras.callbacks.BackupAndRestore(tmp_path / "backup")
-
-    whole, parts, again = make_default(), make_default(), make_default()
-    rates = fit(whole, texts, labels, epochs=4)
-    with pytest.raises(KeyboardInterrupt):
-        fit(parts, texts, labels, epochs=4, callbacks=[backup(), Interrupt()])
-    assert fit(again, texts, labels, epochs=4, callbacks=[backup()]) == rates[6:]
-    np.testing.assert_array_equal(weights_of(again), weights_of(whole))
 
 
 @pytest.mark.slow

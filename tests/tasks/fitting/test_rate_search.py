@@ -33,14 +33,12 @@ OPTIMIZERS = {
 }
 
 
+@pytest.mark.shown("default-True")
 @pytest.mark.parametrize(
     "name, trained",
     [
-        pytest.param("default", False, marks=pytest.mark.slow),
-        ("default", True),
-        pytest.param("set", True, marks=pytest.mark.slow),
-        pytest.param("averaging", True, marks=pytest.mark.slow),
-        pytest.param("keras", False, marks=pytest.mark.slow),
+        *(("default", False), ("default", True), ("set", True)),
+        *(("averaging", True), ("keras", False)),
     ],
 )
 def test_the_model_stays_as_it_was(name, trained, make_task, texts, labels):

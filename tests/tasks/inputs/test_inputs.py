@@ -8,7 +8,6 @@ import pytest
 import tensorflow as tf
 
 from zoo.tasks import TASKS
-from zoo.tasks.inputs.text_input import as_columns, holds_text
 
 TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
 WORDS = [text.split() for text in TEXTS]
@@ -244,10 +243,14 @@ def test_predict_names_the_methods_that_take_text(models, name):
 @pytest.mark.usefixtures("eagerly")
 def test_an_empty_list_has_no_answers(models, classifier, tagger):
     for empty in ([], ([],), np.array([]), tf.constant([], tf.string)):
-        assert classifier.predict(empty, verbose=0).shape == (0, 2)
+        outputs = classifier.predict(empty, verbose=0)
+        assert outputs.shape == (0, 2) and outputs.dtype == np.float32
         assert classifier.answer(empty)["label"].shape == (0,)
         assert tagger.tag(empty) == list(tagger.files.answer_rows(tagger, empty)) == []
-    assert models("masked_lm").fill_mask([]) == []
+    masked = models("masked_lm")
+    assert masked.fill_mask([]) == []
+    shapes = {key: value.shape for key, value in masked.answer([]).items()}
+    assert shapes == {"tokens": (0, 5), "scores": (0, 5)}
     assert models("causal_lm").answer([])["perplexity"].shape == (0,)
     assert classifier.predict_on_batch([]).shape == (0, 2)
     assert classifier.predict(([], []), verbose=0).shape == (0, 2)
@@ -256,6 +259,25 @@ def test_an_empty_list_has_no_answers(models, classifier, tagger):
             call([], [])
     with pytest.raises(ValueError, match="`validation_data` needs at least one text"):
         classifier.fit(TEXTS, LABELS, validation_data=([], []))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("text_classifier", {"pooling": "compare"}),
+        ("text_classifier", {"head": "biattentive"}),
+        ("text_regressor", {"pooling": "compare"}),
+        ("multiple_choice", {"pooling": "compare", "num_choices": 2}),
+        ("text_embedder", {"pooling": "max"}),
+        ("text_embedder", {"pooling": "last"}),
+    ],
+)
+def test_an_empty_list_has_no_answers_with_any_head(make_task, name, options):
+    model = make_task(name, fields={"num_layers": 1}, **options)
+    x = ([], [], []) if name == "multiple_choice" else []
+    outputs = model.predict(x, verbose=0)
+    assert outputs.shape[0] == 0 and outputs.shape[1] >= 1
+    assert all(np.asarray(value).shape[0] == 0 for value in model.answer(x).values())
 
 
 def test_columns_may_be_tuples_of_any_form(classifier, tagger):
@@ -276,19 +298,19 @@ def test_columns_may_be_tuples_of_any_form(classifier, tagger):
         (("good film", "so dull"), r"one string. Put it in a list: `\[text\]`"),
         ([("a", "b")], r"Received: a list of tuples. Use `tuple\(map\(list, zip"),
         (WORDS, r'Received: a list of lists.*`" ".join\(words\)` for words'),
+        (["a", ["b"]], "Received: a list of lists"),
+        (["a", 3], "Received: 3 of type int in row 1"),
+        (np.array(["a", np.nan], object), "Received: nan of type float in row 1"),
         (np.array([["a", "b"]]), r"an array of shape \(1, 2\). Give two columns"),
+        (np.array([["a"], ["b"]]), r"one dimension. Received: .*\(2, 1\)"),
+        (lambda: tf.constant([["a"]]), r"one dimension. Received: .*\(1, 1\)"),
     ],
 )
 def test_what_is_no_column_is_refused(models, classifier, x, message):
-    for call in (classifier.predict, classifier.answer, models("causal_lm").answer):
+    calls = classifier.predict, classifier.answer, models("causal_lm").answer
+    for call in (*calls, classifier.fit, classifier.evaluate):
         with pytest.raises(TypeError, match=message):
             call(made(x))
-
-
-def test_token_ids_are_no_text():
-    ids = [[1, 2], [3]], [np.ones(2)], {"a": TEXTS}, np.ones((2, 0)), (np.ones(2),)
-    assert not any(map(holds_text, ids))
-    assert as_columns(np.array([]))[0].dtype == tf.string
 
 
 @pytest.mark.slow

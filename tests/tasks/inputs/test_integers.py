@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from label_datasets import labels_of_dataset
 
 from zoo.data import read_records
 from zoo.data.files.tfrecords import NAMES
-from zoo.tasks.inputs.targets import label_ids
 
 X = ["a film"], ["a good film"]
 WRAPS = 2**32
@@ -67,15 +65,6 @@ def test_token_ids_of_other_types(classifier):
         for data in (x, tf.data.Dataset.from_tensors(x)):
             found = classifier.predict(data, verbose=0)
             np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_class_numbers_do_not_wrap():
-    labels = "a", "b"
-    for y in (np.array([2**64 - 2], "uint64"), np.array([WRAPS]), np.array([1e30])):
-        with pytest.raises(ValueError, match=r"`y` must be in \[0, 2\)"):
-            label_ids(y, labels)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="`y` must be in"):
-            labels_of_dataset(y, labels)
 
 
 def test_numbers_of_records_do_not_wrap(tmp_path):

@@ -42,6 +42,14 @@ EQUAL = {
     "names of other types": ([1.0, 0.0], ["1", "0"], [0, 1]),
     "names of booleans": (["1", "0"], ["True", "false"], [0, 1]),
     "names that differ in their spelling": (["1", "1.0"], ["1.0", "1"], [1, 0]),
+    "names": (["no", "yes", "perhaps"], ["yes", "perhaps", "no"], [1, 2, 0]),
+    "bytes": (["no", "yes", "perhaps"], [b"yes", b"perhaps", b"no"], [1, 2, 0]),
+    "class numbers": (["no", "yes", "so"], np.array([1, 2, 0], "uint8"), [1, 2, 0]),
+    "floats of class numbers": (["no", "yes", "so"], [1.0, 2.0, 0.0], [1, 2, 0]),
+    "booleans of names": (["bad", "good"], [True, False], [1, 0]),
+    "booleans as names": (["True", "False"], [True, False], [0, 1]),
+    "names of ints": (["1", "0"], [1, 0], [0, 1]),
+    "negative": (["-1", "0", "1", "10"], [-1, 0, 1, 10], [0, 1, 2, 3]),
 }
 # Labels, targets, and the error.
 DIFFERENT = {
@@ -56,6 +64,14 @@ DIFFERENT = {
     "several": (["True", "1"], [1], "1, which equals 'True' and '1'"),
     "several names": (["1", "1.0"], ["True"], "'True', which equals '1' and '1.0'"),
     "too large": (["a", "b"], [1e30], r"in \[0, 2\). Received: 1e\+30"),
+    "uint64": (["a", "b"], np.array([2**64 - 2], "uint64"), r"in \[0, 2\)"),
+    "2^32": (["a", "b"], np.array([2**32]), r"in \[0, 2\)"),
+    "negative": (["no", "yes"], [0, -1], r"in \[0, 2\). Received: -1"),
+    "too many": (["no", "yes"], [0, 2], r"in \[0, 2\). Received: 2"),
+    "fraction": (["no", "yes"], [0.0, 0.5], "class numbers. Received: 0.5.*text_regr"),
+    "fraction of names": (["1", "0"], [0.5], "class numbers. Received: 0.5"),
+    "unknown number": (["1", "0"], [7], r"labels of the model. Received: \['7'\]"),
+    "unknown": (["no", "yes"], ["yes", "so", "x"], r"\['so', 'x'\].*\['no', 'yes'"),
     "rounded": ([2**53 + 1, 5], np.array([2.0**53]), "labels of the model"),
     "dates": (["a", "b"], np.array(["2020-01-01"], "M8[D]"), r"Received: datetime64"),
 }
@@ -68,7 +84,8 @@ def test_targets_that_equal_a_label(case, tmp_path):
     values = np.asarray(y)
     objects = pandas.Series([*values], dtype=object)
     for form in (y, values, values[:, None], objects, tf.constant(y)):
-        assert label_ids(form, names).tolist() == expected
+        found = label_ids(form, names)
+        assert found.tolist() == expected and found.dtype == np.int64
     assert labels_of_dataset(y, names) == expected
     weights = class_weights(dict(zip([*values], (2.0, 3.0), strict=False)), names)
     assert [weights[number] for number in expected[:2]] == [2.0, 3.0]
@@ -88,9 +105,8 @@ def test_targets_that_are_no_label_or_several(case):
     with pytest.raises(ValueError, match=f"`y` must .*{message}"):
         label_ids(y, names)
     if case != "dates":
-        with pytest.raises(
-            tf.errors.InvalidArgumentError, match=f"`y` must .*{message}"
-        ):
+        errors = tf.errors.InvalidArgumentError
+        with pytest.raises(errors, match=f"`y` must .*{message}"):
             labels_of_dataset(y, names)
     with pytest.raises(ValueError, match="`class_weight` must"):
         class_weights(dict.fromkeys(np.asarray(y).tolist(), 1.0), names)
@@ -172,12 +188,8 @@ def test_labels_that_have_no_names(labels):
 def test_labels_of_other_types():
     for count in (3, np.int64(3), np.array(3), tf.constant(3)):
         assert label_names(count) == ["0", "1", "2"]
-    for names in (
-        ["a", "b"],
-        [b"a", "b"],
-        np.array(["a", "b"]),
-        pandas.Index(["a", "b"]),
-    ):
+    forms = list, np.array, pandas.Index, lambda names: [b"a", *names[1:]]
+    for names in [form(["a", "b"]) for form in forms]:
         assert label_names(names) == ["a", "b"]
     assert label_names(np.array([1.5, 0.1], "float32")) == ["1.5", "0.1"]
 
@@ -210,6 +222,14 @@ def test_balanced_weights_are_those_of_scikit_learn():
 @pytest.mark.parametrize(
     "weights, message",
     [
+        ({"ugly": 1.0}, r"hold labels.*\['ugly'\]"),
+        ({2: 1.0}, r"be in \[0, 2\). Received: 2"),
+        ({None: 1.0}, "have a label"),
+        ({"good": -1.0}, "hold finite numbers of at least 0"),
+        (
+            {"good": 2.0, 1: 3.0},
+            r"one weight for a class. Received: \['good', 1\]",
+        ),
         ([1.0, 2.0, 3.0], r"for each of the 2 labels.* shape \(3,\)"),
         ([[1.0, 2.0]], r"shape \(1, 2\)"),
         ([1.0, -2.0], "finite numbers of at least 0. Received: -2.0"),
@@ -219,7 +239,7 @@ def test_balanced_weights_are_those_of_scikit_learn():
         ({1.0}, "be a dict of labels"),
     ],
 )
-def test_class_weights_of_other_forms(classifier, weights, message):
+def test_class_weights_that_do_not_fit(classifier, weights, message):
     for call in (classifier.fit, classifier.train_on_batch):
         with pytest.raises(ValueError, match=f"`class_weight` must.*{message}"):
             call(["good film", "dull"], tiny.LABELS, class_weight=weights)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 
 from zoo.tasks.inputs.text_input import join_words
 
@@ -36,6 +37,15 @@ def test_words_may_be_nested_in_any_form(tagger):
         assert tagger.tag(form(WORDS)) == expected
         found = tagger.evaluate(form(WORDS), form(TAGS), verbose=0)
         np.testing.assert_allclose(found, known, rtol=1e-5)
+    assert tagger.test_on_batch(WORDS, TAGS) == pytest.approx(known)
+    joined = [" ".join(row) for row in TAGS]
+    dataset = tf.data.Dataset.from_tensor_slices((TEXTS, joined)).batch(2)
+    numbers = [[tiny.TAGS.index(tag) for tag in row] for row in TAGS]
+    for data in ((TEXTS, joined), (WORDS, joined), (WORDS, numbers), (dataset,)):
+        found = tagger.evaluate(*data, verbose=0)
+        np.testing.assert_allclose(found, known, rtol=1e-5)
+    held_out = tagger.fit(WORDS, joined, validation_data=(WORDS, TAGS), verbose=0)
+    assert held_out.history["val_loss"][0] == pytest.approx(known[0], rel=1e-5)
     assert join_words([[b"caf\xc3\xa9", "New York"], []]) == ["caf\u00e9 New_York", ""]
 
 

@@ -12,7 +12,6 @@ from eager import without_graphs
 import zoo
 from zoo.layers import crf
 from zoo.tasks.heads import tag_decoders
-from zoo.tasks.inputs.text_input import join_words
 
 TEXTS = tiny.make_texts(24)[0]
 TAGS, TRAINED = tiny.make_tags(TEXTS), {}
@@ -62,25 +61,6 @@ def test_it_learns_and_finds_spans(trained, decoder):
         assert tagger.score(TEXTS, TAGS)["f1"] > 0.95
         found = [[word["tag"] for word in row] for row in tagger.tag(texts)]
     assert np.mean(np.concatenate(found) == np.concatenate(tiny.make_tags(texts))) > 0.9
-
-
-@pytest.mark.slow
-def test_words_lists_texts_and_datasets_are_the_same(make_tagger):
-    words = [text.split() for text in TEXTS]
-    joined = [" ".join(tags) for tags in TAGS]
-    numbers = [[tiny.TAGS.index(tag) for tag in row] for row in TAGS]
-    dataset = tf.data.Dataset.from_tensor_slices((TEXTS, joined)).batch(8)
-    scores = []
-    for x, y in ((TEXTS, TAGS), (words, TAGS), (TEXTS, joined), (words, numbers)):
-        scores.append(make_tagger().evaluate(x, y, batch_size=8, verbose=0))
-    scores.append(make_tagger().evaluate(dataset, verbose=0))
-    np.testing.assert_allclose(scores, [scores[0]] * 5, rtol=1e-5)
-    first, second = make_tagger(), make_tagger()
-    first.fit(TEXTS, TAGS, verbose=0, validation_data=(words, TAGS))
-    second.fit(words, joined, verbose=0, validation_split=0.0)
-    np.testing.assert_allclose(first.get_weights()[0], second.get_weights()[0])
-    one = make_tagger().train_on_batch(words[:4], TAGS[:4])
-    assert one[0] == pytest.approx(make_tagger().train_on_batch(TEXTS[:4], TAGS[:4])[0])
 
 
 @pytest.mark.slow
@@ -259,21 +239,6 @@ def test_the_loss_of_a_long_text_is_that_of_its_answers(make_tagger):
     assert tagger.evaluate(dataset, verbose=0)[0] == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.slow
-def test_an_export_answers_as_the_task(trained, tmp_path):
-    tagger = trained(decoder="crf", scheme="IOB2")
-    path = tagger.export(tmp_path / "model")
-    model = tf.saved_model.load(str(path))
-    texts = ["a good great film", "", "bad"]
-    served = model.signatures["serving_default"](text=tf.constant(texts))
-    for key, value in tagger.answer(texts).items():
-        found = served[key].numpy()
-        if value.dtype == object:
-            assert [[w.decode() for w in row] for row in found] == value.tolist()
-        else:
-            np.testing.assert_allclose(found, value, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -303,23 +268,8 @@ def test_bad_sentences_are_refused(make_tagger):
         tagger.fit(dataset, verbose=0)
     with pytest.raises(ValueError, match="Received: \\['B-BAD'\\]"):
         tagger.fit(["a"], [["B-BAD"]], verbose=0)
-    with pytest.raises(ValueError, match="empty word in row 1"):
-        tagger.tag([["a"], ["b", ""]])
     with pytest.raises(ValueError, match="pairs"):
         tagger.preprocessor((tf.constant(["a"]), tf.constant(["b"])))
-    with pytest.raises(TypeError, match="Use `answer` or `tag`"):
-        tagger.predict(["a b"])
-    assert join_words([["New York", "is"]]) == ["New_York is"]
-    assert join_words([["\ud800", "a\ud800"]]) == ["\ufffd a\ufffd"]
-
-
-@pytest.mark.slow
-def test_a_preset_keeps_scheme_and_decoder(trained, tmp_path):
-    tagger = trained(decoder="crf", scheme="IOB2")
-    tagger.save_to_preset(tmp_path / "preset")
-    copy = zoo.from_preset(tmp_path / "preset")
-    assert copy.options == tagger.options
-    assert copy.tag(TEXTS[:3]) == tagger.tag(TEXTS[:3])
 
 
 @pytest.mark.parametrize("rows", [5, 0])
