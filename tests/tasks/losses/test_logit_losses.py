@@ -45,13 +45,9 @@ def loss_of(model, data, **options):
 def test_a_crossentropy_takes_logits(models, name):
     model = models(name)
     expected = loss_of(model, DATA[name])
-    forms = (
-        FORMS
-        if name == "text_classifier"
-        else {k: FORMS[k] for k in ("name", "object", "of rows")}
-    )
-    for form, loss in forms.items():
-        found = loss_of(model, DATA[name], loss=loss)
+    forms = FORMS if name == "text_classifier" else ("name", "object", "of rows")
+    for form in forms:
+        found = loss_of(model, DATA[name], loss=FORMS[form])
         assert found == pytest.approx(expected, rel=1e-5), form
 
 
@@ -76,12 +72,9 @@ def test_other_losses_of_classes(classifier):
     for name, value in expected.items():
         found = loss_of(classifier, DATA["text_classifier"], loss=name)
         assert found == pytest.approx(value, rel=1e-4), name
-    own = loss_of(
-        classifier,
-        DATA["text_classifier"],
-        loss=keras.losses.BinaryFocalCrossentropy(gamma=3, from_logits=True),
-    )
-    assert own == pytest.approx((focal * (1 - both)).mean(), rel=1e-4)
+    loss = keras.losses.BinaryFocalCrossentropy(gamma=3, from_logits=True)
+    found = loss_of(classifier, DATA["text_classifier"], loss=loss)
+    assert found == pytest.approx((focal * (1 - both)).mean(), rel=1e-4)
 
 
 def test_rows_of_targets_stay(classifier):
@@ -145,9 +138,7 @@ def test_losses_of_probabilities(models, name):
     model = models(name)
     for loss in WRONG[name]:
         for nest in (loss, [loss]):
-            with pytest.raises(
-                ValueError, match="`loss` must fit the outputs of .*Rec"
-            ):
+            with pytest.raises(ValueError, match="`loss` must fit the outputs .*Rec"):
                 model.compile("sgd", nest)
     with pytest.raises(ValueError, match="with from_logits=False. Use `from_logits=Tr"):
         models("text_classifier").compile("sgd", SPARSE())

@@ -105,32 +105,35 @@ def test_metrics_of_each_output():
         assert set(logs) == {"loss", "first_mae", "second_square"}
 
 
-@pytest.mark.parametrize(
-    "loss", ["mse", keras.losses.mean_squared_error, keras.losses.MeanSquaredError()]
-)
-def test_one_output_has_a_mean_over_weights(loss):
-    model, named = make_model("first"), make_model()
-    expected = mean(named, "first", 2, WEIGHTS)
-    logs = evaluate(model, Y["first"], WEIGHTS["first"], loss=loss)
+SQUARE = {
+    "name": "mse",
+    "function": keras.losses.mean_squared_error,
+    "object": keras.losses.MeanSquaredError(),
+}
+
+
+@pytest.mark.parametrize("form", SQUARE)
+def test_one_output_has_a_mean_over_weights(form):
+    expected = mean(make_model(), "first", 2, WEIGHTS)
+    logs = evaluate(
+        make_model("first"), Y["first"], WEIGHTS["first"], loss=SQUARE[form]
+    )
     assert logs["loss"] == pytest.approx(expected, rel=1e-5)
 
 
 def test_targets_without_the_last_dimension():
-    model, named = make_model("second"), make_model()
-    expected = mean(named, "second", 2)
-    logs = evaluate(model, Y["second"][:, 0], loss="mse")
-    assert logs["loss"] == pytest.approx(expected, rel=1e-5)
+    logs = evaluate(make_model("second"), Y["second"][:, 0], loss="mse")
+    assert logs["loss"] == pytest.approx(mean(make_model(), "second", 2), rel=1e-5)
+
+
+def square(y_true, y_pred):
+    """A user's function, one number for all rows."""
+    return keras.ops.mean((y_true - y_pred) ** 2)
 
 
 def test_a_function_may_return_one_number():
-    model, named = make_model("first"), make_model()
-    logs = evaluate(
-        model,
-        Y["first"],
-        WEIGHTS["first"],
-        loss=lambda y, p: keras.ops.mean((y - p) ** 2),
-    )
-    assert logs["loss"] == pytest.approx(mean(named, "first", 2), rel=1e-5)
+    logs = evaluate(make_model("first"), Y["first"], WEIGHTS["first"], loss=square)
+    assert logs["loss"] == pytest.approx(mean(make_model(), "first", 2), rel=1e-5)
 
 
 SUM = keras.losses.MeanSquaredError(reduction="sum")
@@ -214,15 +217,15 @@ def test_errors():
 
     with pytest.raises(TypeError, match="do not call `compute_loss`. Received: Own"):
         Own(model.inputs, model.outputs).compile()
-    with pytest.raises(ValueError, match="`loss` must name outputs.*'thrid'.*second"):
-        evaluate(model, loss={"first": "mse", "thrid": "mse"})
-    with pytest.raises(ValueError, match="`loss_weights` must have one .* Received: 3"):
-        evaluate(model, loss="mse", loss_weights=[1, 2, 3])
-    with pytest.raises(ValueError, match="must have targets. .* shape .*1"):
-        evaluate(model, {"first": Y["first"]}, loss=FORMS["names"])
-    with pytest.raises(ValueError, match="`y` must be a dict or a list, .*second"):
-        evaluate(model, Y["first"], loss=FORMS["names"])
-    with pytest.raises(ValueError, match="say which crossentropy. Received: 'ce'"):
-        evaluate(model, loss={"first": "ce"})
-    with pytest.raises(ValueError, match="At least one output must have a loss"):
-        evaluate(model, loss={"first": None})
+    y, names = Y["first"], {"loss": FORMS["names"]}
+    three = {"loss": "mse", "loss_weights": [1, 2, 3]}
+    for targets, options, message in (
+        (Y, {"loss": {"thrid": "mse"}}, "`loss` must name outputs.*'thrid'.*second"),
+        (Y, three, "`loss_weights` must have one .* Received: 3"),
+        ({"first": y}, names, "must have targets. .* shape .*1"),
+        (y, names, "`y` must be a dict or a list, .*second"),
+        (Y, {"loss": {"first": "ce"}}, "say which crossentropy. Received: 'ce'"),
+        (Y, {"loss": {"first": None}}, "At least one output must have a loss"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            evaluate(model, targets, **options)

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 import tiny
 
-from zoo.data import QuestionPacker
+from zoo.data import Answer, Question, QuestionPacker, write_squad
 from zoo.tasks.questions.answer_spans import best_answers, best_spans, token_places
 from zoo.tasks.questions.true_answers import answer_list
 from zoo.text import WordPieceTokenizer
@@ -32,22 +32,12 @@ def released(tmp_path):
     tokenizer = tokenization.FullTokenizer(str(tmp_path / "vocab.txt"))
 
     def convert(rows, training):
-        entries = [
-            {
-                "context": context,
-                "qas": [
-                    {
-                        "id": str(i),
-                        "question": question,
-                        "is_impossible": not text,
-                        "answers": [{"text": text, "answer_start": begin}],
-                    }
-                ],
-            }
+        questions = [
+            Question(str(i), question, context, (Answer(text, begin),) if text else ())
             for i, (question, context, text, begin) in enumerate(rows)
         ]
         path = tmp_path / "squad.json"
-        path.write_text(json.dumps({"data": [{"paragraphs": entries}]}))
+        write_squad(path, questions)
         examples = library.read_squad_examples(str(path), training, True)
         features = []
         library.convert_examples_to_features(
@@ -120,15 +110,9 @@ def test_answers_are_those_of_the_released_code(packer, released, threshold):
         RawResult(f.unique_id, *own.tolist())
         for f, own in zip(features, logits, strict=True)
     ]
+    options = LENGTH, 5, True, threshold is not None, threshold or 0
     expected, best, odds = library.postprocess_output(
-        examples,
-        features,
-        results,
-        LENGTH,
-        5,
-        True,
-        threshold is not None,
-        threshold or 0,
+        examples, features, results, *options
     )
     questions, contexts, *_ = zip(*drawn, strict=True)
     contexts = tf.constant(contexts)

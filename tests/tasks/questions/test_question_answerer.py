@@ -9,7 +9,7 @@ import tiny
 import zoo
 from zoo.data import Answer, Question
 from zoo.registry import build_backbone
-from zoo.tasks.questions import span_decoding as finding_answers
+from zoo.tasks.questions import span_decoding
 from zoo.text import WordPieceTokenizer
 from zoo.training import AdamW
 
@@ -93,20 +93,15 @@ def test_one_question(trained, model):
 @pytest.mark.usefixtures("eagerly")
 def test_answers_do_not_depend_on_the_batch(model):
     rows = make_questions(11, seed=5)
-    contexts = [row.context for row in rows] + [
-        " ".join(row.context for row in make_questions(9, seed=6)),  # several windows
-        "",
-        " \n",
-        "\ufffdé \U0001f600",
-    ]
+    long = " ".join(row.context for row in make_questions(9, seed=6))
+    contexts = [row.context for row in rows]
+    contexts += [long, "", " \n", "\ufffdé \U0001f600"]  # the first of several windows
     questions = ["how is it"] * 12 + ["", "very long ?", "?"]
     whole = model.answer((questions, contexts))
     blocks = model.answer((questions, contexts), batch_size=2)
     exported = model.answer_batch(tf.constant(questions), tf.constant(contexts))
     for number in (0, 11, 12, 14):
-        alone = model.answer(
-            (questions[number : number + 1], contexts[number : number + 1])
-        )
+        alone = model.answer(([questions[number]], [contexts[number]]))
         for name, value in whole.items():
             assert_equal(alone[name][0], value[number])
     for name, value in whole.items():
@@ -138,15 +133,6 @@ def assert_equal(ours, theirs):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
     else:
         np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_many_questions_are_compared_in_parts(model, monkeypatch):
-    rows = make_questions(9)
-    whole = model.answer(rows)
-    monkeypatch.setattr("zoo.tasks.questions.span_decoding.QUESTIONS_IN_BLOCK", 2)
-    for name, value in model.answer(rows).items():
-        assert_equal(value, whole[name])
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -203,13 +189,6 @@ def test_an_answer_in_no_window_is_a_target_without_place(model):
     assert {*map(tuple, ids.tolist())} == {(film, film), (2, 2)}
 
 
-@pytest.mark.usefixtures("eagerly")
-def test_a_long_question_is_truncated_with_a_warning(backbone):
-    model = build(backbone)
-    with pytest.warns(UserWarning, match="1 of 2 texts are longer than 4 tokens"):
-        model.answer((["how", "very " * 9], ["a film"] * 2))
-
-
 @pytest.mark.parametrize(
     ("y", "message"),
     [
@@ -251,19 +230,6 @@ def test_wrong_questions(model, backbone):
             build(backbone, **{name: 0})
 
 
-@pytest.mark.slow
-def test_it_is_saved_and_read_with_its_threshold(trained, tmp_path):
-    trained.save_to_preset(tmp_path / "preset")
-    trained.save(tmp_path / "a.keras")
-    rows = make_questions(5, seed=3)
-    expected = trained.answer(rows)
-    copies = zoo.from_preset(tmp_path / "preset"), zoo.load_model(tmp_path / "a.keras")
-    for copy in copies:
-        assert copy.options == trained.options
-        for name, value in copy.answer(rows).items():
-            assert_equal(value, expected[name])
-
-
 @pytest.mark.parametrize(
     ("context", "text", "begin", "expected"),
     [
@@ -283,18 +249,36 @@ def test_ends_without_tokens_do_not_count(model, context, text, begin, expected)
 
 
 @pytest.mark.usefixtures("eagerly")
-def test_many_long_contexts_are_answered_in_small_blocks(model, monkeypatch):
+@pytest.mark.parametrize(
+    "limit, size", [("BYTES_IN_BLOCK", 100), ("QUESTIONS_IN_BLOCK", 2)]
+)
+def test_many_and_long_contexts_are_answered_in_blocks(model, monkeypatch, limit, size):
     rows = make_questions(9)
     expected = model.answer(rows)
-    monkeypatch.setattr(finding_answers, "BYTES_IN_BLOCK", 100)
+    monkeypatch.setattr(span_decoding, limit, size)
     for name, value in model.answer(rows).items():
         assert_equal(value, expected[name])
+
+
+def test_blocks_have_few_bytes_and_questions(monkeypatch):
+    monkeypatch.setattr(span_decoding, "BYTES_IN_BLOCK", 100)
     sizes = np.array([90, 9, 2, 500, 1, 1])
-    blocks = [sizes[own].tolist() for own in finding_answers._blocks(sizes)]
+    blocks = [sizes[rows].tolist() for rows in span_decoding._blocks(sizes)]
     assert blocks == [[90, 9], [2], [500], [1, 1]]
-    monkeypatch.setattr(finding_answers, "QUESTIONS_IN_BLOCK", 2)
-    assert [s.stop for s in finding_answers._blocks(np.ones(5, int))] == [2, 4, 5]
-    assert [*finding_answers._blocks(np.zeros(0, int))] == [slice(0, 0)]
+    monkeypatch.setattr(span_decoding, "QUESTIONS_IN_BLOCK", 2)
+    assert [s.stop for s in span_decoding._blocks(np.ones(5, int))] == [2, 4, 5]
+    assert [*span_decoding._blocks(np.zeros(0, int))] == [slice(0, 0)]
+
+
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.parametrize("length, most", [(16, 4), (12, 9)])
+def test_a_long_question_is_truncated_with_a_warning(backbone, length, most):
+    model = build(backbone, sequence_length=length, question_length=most, stride=2)
+    longest = model.preprocessor.longest_question
+    assert longest == 4 if most == 4 else 1 <= longest < 9
+    questions = ["how", " ".join(["how"] * 9)]
+    with pytest.warns(UserWarning, match=f"1 of 2 .* longer than {longest} tokens"):
+        model.answer((questions, [CONTEXT] * 2))
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -338,13 +322,3 @@ def test_backbones_with_a_length_of_their_own(backbone):
     assert short.sequence_length == 32
     elmo = build_backbone("elmo", tiny.ELMO_CONFIG)
     assert zoo.QuestionAnswerer(elmo).sequence_length == 384
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_the_warning_names_the_longest_question(backbone):
-    model = build(backbone, sequence_length=12, question_length=9, stride=2)
-    longest = model.preprocessor.longest_question
-    assert 1 <= longest < 9
-    question = " ".join(["how"] * 8)
-    with pytest.warns(UserWarning, match=f"longer than {longest} tokens"):
-        model.answer(([question], [CONTEXT]))
