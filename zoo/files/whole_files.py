@@ -157,7 +157,11 @@ def replacing(path):
         place = target if inside else target.parent
         temporary = place / f".{uuid.uuid4().hex}{suffix}"
         place.mkdir(parents=True, exist_ok=True)
-        mode = _mode_of_new_file(temporary)
+        # The umask decides the permissions that `open` gives to a new file.
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        os.close(descriptor)
+        os.unlink(temporary)
     with removed_at_end(temporary):
         with WriteErrors(path):
             yield temporary
@@ -200,16 +204,6 @@ def filling(directory):
     with replacing(directory) as temporary:
         temporary.mkdir()
         yield temporary
-
-
-def _mode_of_new_file(path):
-    """The permissions that `open` gives to a new file; the umask decides them."""
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-    try:
-        return stat.S_IMODE(os.fstat(descriptor).st_mode)
-    finally:
-        os.close(descriptor)
-        os.unlink(path)
 
 
 def _set_modes(temporary, mode, target):

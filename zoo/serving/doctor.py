@@ -60,14 +60,7 @@ def diagnose(directory, timeout=300):
 
 
 def format_findings(findings):
-    """Formats findings as text.
-
-    Args:
-        findings: list of Finding.
-
-    Returns:
-        str: one line for each finding, and a last line with the counts.
-    """
+    """Formats a list of Finding as text, one line for each, with the counts at the end."""
     lines = [
         f"{'ok  ' if finding.passed else 'FAIL'} {finding.check}: {finding.reason}"
         for finding in findings

@@ -34,15 +34,11 @@ TEXT_OPS = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class Endpoint:
-    """One input or output of a signature.
+    """One input or output of a signature."""
 
-    `tensor` is its name in the graph, None if it is ragged or sparse. `dtype` is
-    NumPy's name. The shape has -1 for an unknown size, and is None for an unknown rank.
-    """
-
-    tensor: str | None
-    dtype: str
-    shape: tuple[int, ...] | None
+    tensor: str | None  # its name in the graph; None if it is ragged or sparse
+    dtype: str  # NumPy's name
+    shape: tuple[int, ...] | None  # -1 is an unknown size, None an unknown rank
 
 
 @dataclasses.dataclass(frozen=True)

@@ -37,16 +37,12 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The results of one process.
+    """The results of one process."""
 
-    `operations` are those of the installed TensorFlow without tensorflow-text. With an
-    `error`, why loading failed or the process ended, answers may be missing.
-    """
-
-    operations: frozenset
+    operations: frozenset  # of the installed TensorFlow without tensorflow-text
     loaded: bool
-    answers: list
-    error: str
+    answers: list  # some may be missing if there is an error
+    error: str  # why loading failed or the process ended; else ""
 
 
 def run_in_c_loader(directory, graph, requests, timeout):
