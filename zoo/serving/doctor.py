@@ -60,7 +60,7 @@ def diagnose(directory, timeout=300):
 
 
 def format_findings(findings):
-    """Formats a list of Finding as text, one line for each, with the counts at the end."""
+    """Formats a list of Finding as text: a line for each, and their counts."""
     lines = [
         f"{'ok  ' if finding.passed else 'FAIL'} {finding.check}: {finding.reason}"
         for finding in findings
