@@ -129,30 +129,25 @@ def read_warmup(directory, graph):
     for index, payload in enumerate(payloads[:most]):
         try:
             request = decode_request(payload)
+            # The doctor does not check records of other kinds, such as classify.
+            if request is not None:
+                _check_request(graph, *request)
+                requests.append(request)
         except ValueError as error:
             problems.append(f"record {index}: {error}")
-            continue
-        # The doctor does not check records of other kinds, such as classify.
-        if request is None:
-            continue
-        mismatch = _mismatch(graph, *request)
-        if mismatch:
-            problems.append(f"record {index}: {mismatch}")
-        else:
-            requests.append(request)
     return requests, problems
 
 
-def _mismatch(graph, name, inputs):
+def _check_request(graph, name, inputs):
     if name not in graph.signatures:
-        return f"there is no signature {name!r} among {list(graph.signatures)}"
+        raise ValueError(f"there is no signature {name!r} among {[*graph.signatures]}")
     expected = graph.signatures[name].inputs
     if inputs.keys() != expected.keys():
-        return (
+        raise ValueError(
             f"the inputs {sorted(inputs)} must be those of {name!r}, {list(expected)}"
         )
     for key, value in inputs.items():
         dtype = "string" if value.dtype.kind == "O" else value.dtype.name
-        if dtype != expected[key].dtype:
-            return f"input {key!r} is {dtype}, but {name!r} takes {expected[key].dtype}"
-    return ""
+        known = expected[key].dtype
+        if dtype != known:
+            raise ValueError(f"input {key!r} is {dtype}, but {name!r} takes {known}")
