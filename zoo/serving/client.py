@@ -36,7 +36,8 @@ def curl_lines(name, example, url=LOCAL_URL):
         str: commands that ask for the state of the model, its signatures, and a
         prediction.
     """
-    body = json.dumps({"instances": _rows(example)}, ensure_ascii=False)
+    instances = {"instances": _rows(example)}
+    body = json.dumps(instances, ensure_ascii=False, default=_encode_bytes)
     model = _model_url(url, name)
     return (
         f"curl {shlex.quote(model)}\n"
@@ -208,21 +209,15 @@ def _model_url(url, name):
 def _rows(example):
     columns = {key: np.asarray(value).tolist() for key, value in example.items()}
     if len(columns) == 1:
-        (values,) = columns.values()
-        return _to_json(values)
+        return next(iter(columns.values()))
     rows = zip(*columns.values(), strict=True)
-    return [_to_json(dict(zip(columns, row, strict=True))) for row in rows]
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _to_json(value):
-    if isinstance(value, dict):
-        return {key: _to_json(element) for key, element in value.items()}
-    if isinstance(value, list):
-        return [_to_json(element) for element in value]
-    if not isinstance(value, bytes):
-        return value
+def _encode_bytes(data):
+    """What JSON has in place of bytes."""
     try:
-        return value.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         # This is the server's notation for bytes that are not UTF-8.
-        return {"b64": base64.b64encode(value).decode("ascii")}
+        return {"b64": base64.b64encode(data).decode("ascii")}
