@@ -131,11 +131,7 @@ def _smaller(count, limit):
 
 
 def _finish(row, total, tokens, ended, number, options):
-    """The K best finished sequences: tokens (B, K, T) and scores (B, K).
-
-    `total` (B, 2 K) are log-probabilities of candidates, the best first; tokens and
-    `ended` (B, 2 K, ...) are theirs; `number` is the step; `row`, see `beam_search`.
-    """
+    """The K best of finished sequences and of 2 K candidates, the best first."""
     beams, rule = options.num_beams, options.penalty
     best = ops.arange(2 * beams, dtype="int32")[None] < beams
     if rule in ("hugging_face", "ctranslate2"):

@@ -9,9 +9,8 @@ def run(body, row, results, longest, compact, beams=1):
 
     `body` maps the number of the step, the number of rows that have not ended, and the
     row to the next three. `row` has "done", tensors with a row for each source, and
-    "states", whose tensors may have `beams` rows for each source, see `search`. The
-    result has those tensors that are in `results`, for all rows. `longest` is the most
-    steps; see `generate` for `compact`.
+    "states", whose tensors may have `beams` rows for each source. The result has those
+    tensors that are in `results`, for all rows. `longest` is the most steps.
     """
 
     # Rows that have ended are left out as soon as they are a quarter of all, and the

@@ -45,21 +45,8 @@ class BidirectionalLMOptions(CheckedFields):
 class StreamPretraining(Objective):
     """A pretraining run of a bidirectional language model of words.
 
-    The run carries the states of the LSTMs from batch to batch.
-
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        data: directory with the text.
-        output: pathlib.Path of the run.
-
-    Attributes:
-        corpus: `zoo.data.WordCorpus`, the training text.
-        tokenizer: a tokenizer of the family. Its vocabulary is the most frequent words.
-        sizes: list of int, words of each update.
-
-    Raises:
-        ValueError: if the recipe has several stages. The states are carried through
-            the whole run.
+    The run carries the states of the LSTMs from batch to batch through its only stage.
+    The vocabulary of the tokenizer is the most frequent words.
     """
 
     name = BidirectionalLM.task_name
@@ -117,26 +104,14 @@ class StreamPretraining(Objective):
         return TokenStreams(corpus.ids, corpus.offsets, rows, steps, seed=seed)
 
     def batches(self, model, start):
-        """The training batches from update `start` on.
-
-        Args:
-            model: `BidirectionalLM`.
-            start: int, number of finished updates.
-
-        Returns:
-            tf.data.Dataset, infinite.
-        """
+        """The training batches from update `start` on; see the base class."""
         ((steps, _, _),) = self.recipe.stages
         streams = self.streams(self.corpus, steps, self.recipe.seed)
         batches = stream_batches(streams, self.corpus.words, self.tokenizer, start)
         return batches.map(model.finish).prefetch(2).with_options(untuned())
 
     def evaluate(self, model):
-        """The perplexity of every held-out file, with the full softmax.
-
-        Returns:
-            dict of file name to dict of float, as `evaluate` of the model returns.
-        """
+        """The perplexity of every held-out file, with the full softmax."""
         found = {}
         for name, corpus in self.held_out.items():
             streams = self.streams(corpus, EVALUATION_STEPS, None)

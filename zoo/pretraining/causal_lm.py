@@ -12,9 +12,6 @@ class CausalPretraining(MaskedPretraining):
 
     The rows are those of a masked language model, without masks. So the two objectives
     can be compared on the same text.
-
-    Args:
-        recipe, data, output: see `MaskedPretraining`.
     """
 
     name = CausalLM.task_name

@@ -45,9 +45,6 @@ class CausalRows(TokenDocuments, StagedObjective):
 
     Every document begins with the end token. The vocabulary is learned from the
     training text; its size is `vocabulary_size` of the recipe's config.
-
-    Args:
-        recipe, data, output: see `TokenDocuments`.
     """
 
     name = "causal_rows"

@@ -39,15 +39,9 @@ class CausalStreamsOptions(CheckedFields):
 class CausalStreams(TokenDocuments, Objective):
     """A pretraining run of a recurrent causal language model with fastai's tokens.
 
-    The run carries the states from batch to batch. The vocabulary is made from the
-    training text; its size is `vocabulary_size` of the recipe's config.
-
-    Args:
-        recipe, data, output: see `TokenDocuments`.
-
-    Raises:
-        ValueError: if the recipe has several stages, since the states are carried
-            through the whole run, or if a file is too short for a batch.
+    The run carries the states from batch to batch through its only stage. The
+    vocabulary is made from the training text; its size is `vocabulary_size` of the
+    recipe's config. A file that is too short for a batch raises ValueError.
     """
 
     name = "causal_streams"
@@ -103,15 +97,7 @@ class CausalStreams(TokenDocuments, Objective):
         return document_batches(streams, steps).map(model.finish)
 
     def batches(self, model, start):
-        """The training batches from update `start` on.
-
-        Args:
-            model: `CausalLM`.
-            start: int, number of finished updates.
-
-        Returns:
-            tf.data.Dataset, infinite.
-        """
+        """The training batches from update `start` on; see the base class."""
         steps = tf.data.Dataset.range(start, np.iinfo(np.int64).max)
         options = {"jitter": self.recipe.options.jitter, "seed": self.recipe.seed}
         batches = self._batches(model, self.corpus, steps, **options)

@@ -88,27 +88,13 @@ class Distillation(StagedObjective):
     of the stage before. Its rows per update are texts of similar length. Texts that
     fill no update at the end of an epoch are left out, always the same ones.
 
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        data: directory with the text.
-        output: pathlib.Path of the run.
-
     Attributes:
-        teacher: `zoo.pretraining.teacher.Teacher`.
-        tokenizer: `WordPieceTokenizer` of the student.
-        texts: list of str, in the order of the files; those with several repeats occur
-            several times.
+        texts: list of str (N,), in the order of the files, repeats included.
         vectors: float32 (M, hidden_dim), the teacher's vectors of the different texts.
         order: int (N,), which of these belongs to each text.
         words: None, or float16 (M, None, hidden_dim), the teacher's vectors of the
             words, ragged. Words that are not learned are 0.
-        held_out: dict of file name to texts, list of str.
         sizes: list of int, the mean number of tokens of an update, for each update.
-
-    Raises:
-        ValueError: if a stage has fewer texts than rows per update, a held-out file has
-            no text that fits in a row, or `words` are wanted of a teacher without word
-            pieces.
     """
 
     name = "distillation"
@@ -305,11 +291,7 @@ class Distillation(StagedObjective):
         return {"teacher": self.teacher.record}
 
     def evaluate(self, model):
-        """Loss and mean cosine with the teacher's vectors, for every held-out file.
-
-        Returns:
-            dict of file name to dict of float.
-        """
+        """Loss and mean cosine with the teacher's vectors, for every held-out file."""
         found, embedder = {}, self.finished(model)
         self._compile(embedder)
         for name, texts in self.held_out.items():
@@ -318,11 +300,7 @@ class Distillation(StagedObjective):
         return found
 
     def finished(self, model):
-        """Makes a copy of the model with the config for fine-tuning.
-
-        The second segment of a pair does not occur in the training. It starts as the
-        first one.
-        """
+        """Makes a copy of the model with the config for fine-tuning."""
         options = {**POOLING, "sequence_length": model.sequence_length}
         copy = finished_model(self.recipe, model, TextEmbedder, **options)
         segments = copy.backbone.named_layers.get("segment_embedding")

@@ -31,7 +31,7 @@ def check_vectors(options):
 
 
 def learn_vectors(options, data, output):
-    """Learns word vectors once; a later call reads them.
+    """Learns word vectors, or reads those that an earlier call stored in `output`.
 
     `options` has `texts`, glob patterns of files in `data`, and arguments of
     `zoo.train_word_vectors`; {} for no vectors. They are stored in `vectors.txt` of the

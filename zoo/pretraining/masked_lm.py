@@ -54,13 +54,7 @@ class MaskedPretraining(StagedObjective):
     The first run in `output` learns the vocabulary and writes the examples. Later runs
     read them.
 
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        data: directory with the text.
-        output: pathlib.Path of the run.
-
     Attributes:
-        tokenizer: `WordPieceTokenizer`.
         files: dict of a row length, or "valid", to a list of pathlib.Path.
         sizes: list of int, tokens of each update with padding.
     """
@@ -113,10 +107,7 @@ class MaskedPretraining(StagedObjective):
         return rows.map(example).prefetch(2)
 
     def tokens(self):
-        """The number of tokens in all batches without padding, int.
-
-        It is computed from the mean share of padding in the stored rows.
-        """
+        """The tokens of all batches without padding, from its share in the rows."""
         total = 0
         for length, rows, steps in self.recipe.stages:
             records = read_records(self.files[length], 1024)
@@ -126,17 +117,7 @@ class MaskedPretraining(StagedObjective):
         return int(total)
 
     def evaluate(self, model, batch_size=32):
-        """Losses, accuracies and perplexity on the held-out examples.
-
-        The masks are the stored ones.
-
-        Args:
-            model: compiled `MaskedLM`.
-            batch_size: int.
-
-        Returns:
-            dict of float.
-        """
+        """Scores on the held-out examples with the stored masks."""
         records = read_records(self.files["valid"], batch_size)
         steps = sum(1 for _ in records)  # without this number Keras warns
         batches = records.map(lambda batch: self.held_out_example(model, batch))

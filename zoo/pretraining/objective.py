@@ -6,6 +6,15 @@ from zoo.data import untuned
 class Objective:
     """The base of the runs of recipes.
 
+    A subclass also has `build`, which makes the compiled model at the start; `batches`,
+    the training batches from an update on; `evaluate`, a dict of scores of the held-out
+    files; and `finished`, a copy of the model with the config for fine-tuning.
+
+    Args:
+        recipe: `zoo.pretraining.Recipe`.
+        data: directory with the text.
+        output: pathlib.Path of the run.
+
     Attributes:
         sizes: list of int, tokens of each update.
     """
@@ -25,11 +34,7 @@ class Objective:
 
 
 class StagedObjective(Objective):
-    """The base of the runs of recipes whose stages have batches of their own.
-
-    Attributes:
-        recipe: `zoo.pretraining.Recipe`.
-    """
+    """The base of the runs whose stages have batches of their own."""
 
     def stage(self, model, length, rows, steps, done):
         """The batches left after `done` of the `steps` updates of a stage."""

@@ -22,17 +22,12 @@ class ParsingOptions(WritingOptions):
 
 
 class Parsing(Translation):
-    """A training run of a `Parser`.
+    """A training run of a `Parser` on files of trees, see `zoo.text.read_trees`.
 
     The first run learns a SentencePiece model from the sentences. The decoder has the
     tokens of the training trees, all of which are cleaned, see `zoo.text.clean_tree`.
     Trees without words are ignored. The other rules are those of `Translation`, whose
     attributes hold sentences and trees in brackets.
-
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        data: directory with files of trees, see `zoo.text.read_trees`.
-        output: pathlib.Path of the run.
     """
 
     task = Parser
@@ -57,12 +52,7 @@ class Parsing(Translation):
         return [" ".join(linearize(read_tree(t), kind)) for t in self.train[1]]
 
     def evaluate(self, model):
-        """The loss and the scores of brackets of every held-out file.
-
-        Returns:
-            dict of file name to dict of float, see
-            `zoo.tasks.files.tree_files.TreeFiles.measure`.
-        """
+        """The loss and the scores of brackets of every held-out file."""
         return {
             name: model.files.measure(model, *pairs)
             for name, pairs in self.valid.items()

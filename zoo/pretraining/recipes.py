@@ -150,11 +150,7 @@ class Recipe(CheckedFields):
         )
 
     def config_value(self, name):
-        """A field of `config`, or else its default in the family's config.
-
-        Raises:
-            ValueError: if there is neither.
-        """
+        """A field of `config`, or its default; ValueError if there is neither."""
         fields = dataclasses.fields(find_family(self.family).backbone.config_class)
         value = {**{f.name: f.default for f in fields}, **self.config}.get(name)
         if value in (None, dataclasses.MISSING):
@@ -166,11 +162,7 @@ class Recipe(CheckedFields):
 
     @classmethod
     def from_json(cls, fields, name="a recipe"):
-        """Makes a recipe from the fields of a JSON file.
-
-        Raises:
-            ValueError: if a field is unknown, missing, or of another type.
-        """
+        """Makes a recipe from a JSON file's fields; ValueError if one is wrong."""
         if isinstance(fields, dict):
             fields = {"start" if k == "from" else k: v for k, v in fields.items()}
         return make_config(cls, fields, name, {"start": "from"})

@@ -99,11 +99,7 @@ def check_recipe(recipe, data, output):
 
 
 def prepare(recipe, data, output):
-    """Makes the objective of a recipe, and records the files of the run.
-
-    The record is written first, since the preparation may take hours. If the files of a
-    new run cannot be used, the record is removed, so that they can be corrected.
-    """
+    """Makes the objective of a recipe, and records the files of the run."""
     path = output / FILES_RECORD
     known, sizes = path.exists(), check_files(recipe, data, output)
     write_json(path, sizes, indent=2)

@@ -48,9 +48,6 @@ class TaggerOptions(CheckedFields):
         vectors: dict, of the word vectors that the tagger reads, see
             `zoo.pretraining.learned_vectors.learn_vectors`. {} for a tagger without
             them.
-
-    Raises:
-        ValueError: if `vectors` has no `texts`, or an option is wrong.
     """
 
     tagger: dict = dataclasses.field(default_factory=dict)
@@ -64,24 +61,13 @@ class TaggerOptions(CheckedFields):
 
 
 class TaggerTraining(Objective):
-    """A training run of a tagger.
+    """A training run of a tagger on files in the columns of CoNLL.
 
-    Sentences with more words than the tokens per row of the recipe are ignored.
-
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        data: directory with files in the columns of CoNLL.
-        output: pathlib.Path of the run. The word vectors are stored in `vectors.txt`.
+    Sentences with more words than the tokens per row of the recipe are ignored. The
+    word vectors are stored in `vectors.txt` of the run.
 
     Attributes:
-        train: words and tags, two lists of lists of str.
-        valid: dict of file name to words and tags.
         sizes: list of int, the mean number of words of an update, for each update.
-
-    Raises:
-        ValueError: if the recipe has several stages or an option without effect, there
-            is no sentence, or a tag of a held-out file does not occur in the training
-            files.
     """
 
     name = TokenClassifier.task_name
@@ -153,15 +139,7 @@ class TaggerTraining(Objective):
         return model
 
     def batches(self, model, start):
-        """The training batches from update `start` on. Every epoch has a new order.
-
-        Args:
-            model: `zoo.TokenClassifier`.
-            start: int, number of finished updates.
-
-        Returns:
-            tf.data.Dataset with at least one batch for each update that is left.
-        """
+        """The training batches from update `start` on. Every epoch has a new order."""
         whole = model.batches(*self.train, batch_size=self.rows)
         updates = int(whole.cardinality())  # a long sentence may be several rows
         epochs = range(start // updates, -(-self.recipe.steps // updates) + 1)
@@ -172,11 +150,7 @@ class TaggerTraining(Objective):
         return batches.skip(start % updates)
 
     def evaluate(self, model):
-        """The accuracy of the tags of every held-out file, and the F1 of spans.
-
-        Returns:
-            dict of file name to dict of float.
-        """
+        """The accuracy of the tags of every held-out file, and the F1 of spans."""
         return {
             name: model.files.measure(model, *rows) for name, rows in self.valid.items()
         }

@@ -21,16 +21,8 @@ class Teacher:
 
     The vectors of each `TEXTS_PER_FILE` texts are in one file, whose name is a checksum
     of the texts and of the teacher's weights. So a file is used only for what it was
-    computed from, and the computation can be stopped at any time.
-
-    Args:
-        preset: str, see `zoo.from_preset`.
-        directory: pathlib.Path of the files; it is made if it does not exist.
-
-    Attributes:
-        record: dict, preset and sha256 of the largest file of its directory, the
-            weights.
-        model: `zoo.TextEmbedder`, loaded when it is first needed.
+    computed from, and the computation can be stopped at any time. `record` names the
+    preset and the largest file of its directory, the weights.
     """
 
     def __init__(self, preset, directory):

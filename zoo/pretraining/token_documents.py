@@ -15,16 +15,9 @@ class TokenDocuments:
     A class of an objective inherits from it and from `Objective`, in this order. It
     defines the three methods that raise NotImplementedError.
 
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        data: directory with the text.
-        output: pathlib.Path of the run.
-
     Attributes:
-        tokenizer: a tokenizer of the family.
-        corpus: what `zoo.data.read_token_ids` gives for the training files.
+        corpus: what `read` gives for the training files.
         held_out: dict of the name of a held-out file to the same for this file.
-        sizes: list of int, tokens of each update.
     """
 
     def __init__(self, recipe, data, output):

@@ -98,20 +98,11 @@ class Translation(StagedObjective):
     many pairs of similar length as fit into the tokens of its rows, padding included,
     on the longer side. Short pairs make updates of more rows.
 
-    Args:
-        recipe: `zoo.pretraining.Recipe`.
-        data: directory with files of tab-separated columns, see `zoo.data.read_bitext`.
-        output: pathlib.Path of the run.
-
     Attributes:
-        tokenizer: `zoo.text.SentencePieceTokenizer`.
         train: two lists of str, the sources and the targets.
         lengths: int (N, 2), tokens of both texts, with the end.
         valid: dict of file name to such lists.
         sizes: list of int, the mean number of tokens of an update, for each update.
-
-    Raises:
-        ValueError: if a stage has no pairs.
     """
 
     task = Translator
@@ -235,11 +226,7 @@ class Translation(StagedObjective):
         return batches.skip(done % updates).take(steps - done)
 
     def evaluate(self, model):
-        """Loss, cross-entropy and accuracy on every held-out file.
-
-        Returns:
-            dict of file name to dict of float.
-        """
+        """Loss, cross-entropy and accuracy on every held-out file."""
         return {
             name: model.evaluate(*pairs, return_dict=True, verbose=0)
             for name, pairs in self.valid.items()

@@ -239,7 +239,7 @@ class ZooOptimizer(
     CheckedArguments,
     OptimizerHooks,
 ):
-    """All of the above; stands before an optimizer of Keras among the bases."""
+    """Mixin with all features above; list it before the Keras optimizer."""
 
 
 def plain_rate(rate):

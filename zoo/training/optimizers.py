@@ -278,7 +278,7 @@ def layer_depths(backbone, language_model=False):
 
 
 def _layers_of(backbone, name):
-    """The names of the layers of a part, whose variables lack its name; or the name."""
+    """Names of the layers of a part of the backbone, or `[name]` for a plain layer."""
     if name not in backbone.parts:
         return [name]
     part = backbone.parts[name]

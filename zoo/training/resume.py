@@ -24,15 +24,9 @@ FINISHED_MEMBER, INTERVAL_MEMBER = "finished_batches.txt", "batches_of_an_epoch.
 class SaveWhole(keras.callbacks.Callback):
     """Saves model, optimizer and random state at the end of every epoch.
 
-    Args:
-        path: str or path, ending in ".keras".
-        every: int, batches of an epoch. The file then also has this number and that of
-            the finished batches. With float16 the latter can be more than the updates
-            of the optimizer.
-
-    Raises:
-        FloatingPointError: if a weight or the loss is not finite; the file is not
-            changed then.
+    With `every`, the batches of an epoch, the file also has this number and that of
+    the finished batches. With float16 the latter can be more than the updates of the
+    optimizer. If a weight or the loss is not finite, the file is not changed.
     """
 
     def __init__(self, path, every=None):

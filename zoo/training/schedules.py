@@ -120,8 +120,8 @@ class InverseSquareRoot(LearningRateSchedule):
 class PlannedSchedule(LearningRateSchedule):
     """A schedule over the updates of one `fit`, whose number is not known before.
 
-    A plan has n updates. Its updates are counted from 0. Before the first plan and
-    after the end of a plan, the rate rises for 50 updates and then stays at the peak.
+    A plan has n updates, counted from 0. Before the first plan and after the end of a
+    plan, the rate rises for 50 updates and then stays at the peak.
 
     `fit` of a task makes the plan, see `PlanUpdates`. The plan is held in variables, so
     a training step that is already compiled follows a new plan. A subclass defines
@@ -188,9 +188,8 @@ class PlannedDecay(PlannedSchedule):
     """A linear warm-up and a linear decay to zero over the updates of one `fit`.
 
     At update s of a plan of n updates, the rate is that of
-    `WarmupLinearDecay(peak, w, n)` with `w = floor(n warmup_share)`: `peak s / w` while
-    s < w, and `peak (1 - s / n)` later. For the plan and the rate without a plan, see
-    `PlannedSchedule`.
+    `WarmupLinearDecay(peak, w, n)` with `w = floor(n warmup_share)`. For the plan and
+    the rate without a plan, see `PlannedSchedule`.
 
     Source: Devlin et al. 2019, appendix A.3, with a share of 0.1; Radford et al. 2018,
     section 4.1, with 0.002. GPT's released code multiplies both factors during the

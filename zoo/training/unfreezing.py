@@ -115,12 +115,7 @@ class GradualUnfreezing(keras.callbacks.Callback):
 
 
 class _Layers:
-    """The layers of a model by group, and which of them the user has frozen.
-
-    Attributes:
-        groups: list of lists of layers, from bottom to top, those that can be trained.
-        head_trains: bool, whether the head has something to train.
-    """
+    """The layers of a model by group, and which of them the user has frozen."""
 
     def __init__(self, model, backbone):
         groups = find_groups(backbone)
@@ -168,7 +163,7 @@ class _Layers:
         return before != [layer.trainable for layer in tree]
 
     def remember(self):
-        """Notes on a task what the user has frozen, for a file that is saved now."""
+        """Records the frozen layers, so that a file saved now keeps them."""
         if hasattr(self.model, "frozen_before"):
             self.model.frozen_before = tuple(frozen_layers(self.model))
 
