@@ -17,9 +17,8 @@ from zoo.data import (
     write_word_corpus,
 )
 from zoo.pretraining.objective import Objective, only_stage
-from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.recipes import find_held_out, find_train
-from zoo.pretraining.start import finished_model, start_model, start_tokenizer
+from zoo.pretraining.start import finished_model, make_optimizer, start_model
+from zoo.pretraining.token_documents import TokenDocuments
 from zoo.tasks import BidirectionalLM
 
 EVALUATION_STEPS = 5  # words per batch; the full softmax takes much memory
@@ -42,7 +41,7 @@ class BidirectionalLMOptions(CheckedFields):
     num_samples: Size | None = None
 
 
-class StreamPretraining(Objective):
+class StreamPretraining(TokenDocuments, Objective):
     """A pretraining run of a bidirectional language model of words.
 
     The run carries the states of the LSTMs from batch to batch through its only stage.
@@ -51,18 +50,10 @@ class StreamPretraining(Objective):
 
     name = BidirectionalLM.task_name
     Options = BidirectionalLMOptions
+    read = staticmethod(read_word_corpus)
 
     def __init__(self, recipe, data, output):
-        self.recipe, self.directory = recipe, output / "examples"
-        self.sizes = recipe.sizes()
-        self.tokenizer = start_tokenizer(recipe) or make_tokenizer(recipe)
-        paths = find_train(data, recipe.train, recipe.valid)
-        self.corpus = self._prepared("train", paths)
-        if recipe.start is None:
-            words = self.corpus.words[: recipe.options.num_words]
-            self.tokenizer = make_tokenizer(recipe, vocabulary=words)
-        paths = find_held_out(data, recipe.valid)
-        self.held_out = {n: self._prepared(n, [path]) for n, path in paths.items()}
+        super().__init__(recipe, data, output)
         for corpus in self.held_out.values():
             self.streams(corpus, EVALUATION_STEPS, None)  # raises if it is too short
 
@@ -72,17 +63,21 @@ class StreamPretraining(Objective):
         only_stage(recipe, "a model that carries states")
         make_tokenizer(recipe)
 
-    def _prepared(self, name, paths):
-        """Reads the word corpus of some files. The first call writes it."""
-        if not (self.directory / name).exists():
-            sentences = (
-                sentence
-                for document in read_documents(paths)
-                for line in document
-                for sentence in split_sentences(line)
-            )
-            write_word_corpus(sentences, self.tokenizer, self.directory / name)
-        return read_word_corpus(self.directory / name)
+    def learn_tokenizer(self, paths, output):
+        """Makes the tokenizer of the most frequent words of the text."""
+        self.tokenizer = make_tokenizer(self.recipe)
+        words = self.prepare("train", paths).words[: self.recipe.options.num_words]
+        return make_tokenizer(self.recipe, vocabulary=words)
+
+    def write_ids(self, paths, directory):
+        """Writes the word corpus of some files; see the base class."""
+        sentences = (
+            sentence
+            for document in read_documents(paths)
+            for line in document
+            for sentence in split_sentences(line)
+        )
+        write_word_corpus(sentences, self.tokenizer, directory)
 
     def build(self):
         """Makes the compiled model at the start of the run."""

@@ -2,8 +2,6 @@
 
 from zoo.data import unmask
 from zoo.pretraining.masked_lm import MaskedPretraining
-from zoo.pretraining.optimizer import make_optimizer
-from zoo.pretraining.start import start_model
 from zoo.tasks import CausalLM
 
 
@@ -14,18 +12,12 @@ class CausalPretraining(MaskedPretraining):
     can be compared on the same text.
     """
 
-    name = CausalLM.task_name
+    task = CausalLM
+    name = task.task_name
 
-    def build(self):
-        """Makes the compiled model at the start of the run."""
-        recipe = self.recipe
-        config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
-        length = recipe.sequence_length
-        model = start_model(
-            recipe, CausalLM, self.tokenizer, config, sequence_length=length
-        )
-        model.compile(make_optimizer(recipe))
-        return model
+    def task_options(self):
+        """None of those of a masked language model."""
+        return {}
 
     def example(self, model, step, batch):
         """Makes a training example from a batch of stored rows."""

@@ -13,12 +13,15 @@ from zoo.checks.ranges import CheckedFields, Count, NotNegative, Range, Size
 from zoo.data import read_texts
 from zoo.files.whole_files import replacing
 from zoo.pretraining.distillation_loss import DistillationLoss, TextCosine
-from zoo.pretraining.objective import StagedObjective
-from zoo.pretraining.optimizer import make_optimizer
+from zoo.pretraining.objective import StagedObjective, count_tokens
 from zoo.pretraining.recipes import find_files, find_held_out, find_train
-from zoo.pretraining.start import finished_model, start_model, start_tokenizer
+from zoo.pretraining.start import (
+    finished_model,
+    make_optimizer,
+    start_model,
+    start_tokenizer,
+)
 from zoo.pretraining.teacher import (
-    TEXTS_PER_FILE,
     Teacher,
     aligned_axes,
     principal_axes,
@@ -170,16 +173,9 @@ class Distillation(StagedObjective):
             learn_vocabulary(lines, "wordpiece", size, path, lowercase=lowercase)
         return WordPieceTokenizer(path, lowercase=lowercase)
 
-    def _lengths(self, texts):
-        """The tokens of each text with the two special ones, int (N,)."""
-        starts = range(0, len(texts), TEXTS_PER_FILE)
-        parts = [texts[start : start + TEXTS_PER_FILE] for start in starts]
-        found = [self.tokenizer(part).row_lengths().numpy() for part in parts]
-        return np.concatenate([[], *found]).astype(int) + 2
-
     def _short(self, texts):
         """The texts that fit in the longest row, and their lengths."""
-        lengths = self._lengths(texts)
+        lengths = count_tokens(self.tokenizer, texts, 2)
         fits = lengths <= self.recipe.sequence_length
         return list(itertools.compress(texts, fits)), lengths[fits]
 

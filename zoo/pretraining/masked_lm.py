@@ -18,9 +18,13 @@ from zoo.data import (
 )
 from zoo.files.whole_files import replacing
 from zoo.pretraining.objective import StagedObjective
-from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_files, find_train
-from zoo.pretraining.start import finished_model, start_model, start_tokenizer
+from zoo.pretraining.start import (
+    finished_model,
+    make_optimizer,
+    start_model,
+    start_tokenizer,
+)
 from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.tasks import MaskedLM
 from zoo.text import WordPieceTokenizer
@@ -59,7 +63,8 @@ class MaskedPretraining(StagedObjective):
         sizes: list of int, tokens of each update with padding.
     """
 
-    name = MaskedLM.task_name
+    task = MaskedLM
+    name = task.task_name
     Options = MaskedLMOptions
 
     def __init__(self, recipe, data, output):
@@ -74,16 +79,22 @@ class MaskedPretraining(StagedObjective):
         config = {**recipe.config, "vocabulary_size": self.tokenizer.vocabulary_size}
         model = start_model(
             recipe,
-            MaskedLM,
+            self.task,
             self.tokenizer,
             config,
-            max_predictions=max_predictions(recipe.sequence_length),
-            whole_words=recipe.options.whole_words,
-            next_sentence=recipe.options.next_sentence,
             sequence_length=recipe.sequence_length,
+            **self.task_options(),
         )
         model.compile(make_optimizer(recipe))
         return model
+
+    def task_options(self):
+        """Arguments of the task, dict."""
+        return {
+            "max_predictions": max_predictions(self.recipe.sequence_length),
+            "whole_words": self.recipe.options.whole_words,
+            "next_sentence": self.recipe.options.next_sentence,
+        }
 
     def example(self, model, step, batch):
         """Makes a training example from a batch of stored rows."""

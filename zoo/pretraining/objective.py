@@ -1,6 +1,10 @@
 """What the runs of all objectives share."""
 
+import numpy as np
+
 from zoo.data import untuned
+
+TEXTS_AT_ONCE = 65536  # that are tokenized together
 
 
 class Objective:
@@ -59,3 +63,11 @@ def only_stage(recipe, model):
             f"The recipe of {model} must have one stage. Received: {recipe.stages}."
         )
     return recipe.stages[0]
+
+
+def count_tokens(tokenize, texts, specials):
+    """The tokens of each text with some special ones, int (N,)."""
+    parts = range(0, len(texts), TEXTS_AT_ONCE)
+    found = [tokenize(texts[s : s + TEXTS_AT_ONCE]).row_lengths() for s in parts]
+    counts = np.concatenate([[], *(part.numpy() for part in found)])
+    return counts.astype(int) + specials

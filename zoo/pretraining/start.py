@@ -1,4 +1,4 @@
-"""The model at the start and at the end of a pretraining run."""
+"""The model at the start and at the end of a pretraining run, and its optimizer."""
 
 import dataclasses
 
@@ -8,6 +8,7 @@ from zoo import registry
 from zoo.backbone.config import make_config
 from zoo.backbone.saving import preset_variables
 from zoo.registry.sources import find_family
+from zoo.training import Adagrad, AdamW, InverseSquareRoot, WarmupLinearDecay
 
 
 def check_configs(recipe):
@@ -55,6 +56,24 @@ def start_model(recipe, task, tokenizer, config, **options):
     return registry.from_preset(
         recipe.start, task.task_name, dtype=recipe.dtype, **recipe.config, **options
     )
+
+
+def make_optimizer(recipe):
+    """Makes the optimizer of a recipe."""
+    if recipe.decay == "inverse_square_root":
+        schedule = InverseSquareRoot(recipe.learning_rate, recipe.warmup_steps)
+    else:
+        end = recipe.steps if recipe.decay == "linear" else None
+        schedule = WarmupLinearDecay(recipe.learning_rate, recipe.warmup_steps, end)
+    options = {"global_clipnorm": recipe.clip_norm}
+    if recipe.ema:
+        options |= {"use_ema": True, "ema_momentum": recipe.ema}
+    if recipe.optimizer == "adagrad":
+        return Adagrad(
+            schedule, initial_accumulator_value=recipe.accumulator, **options
+        )
+    options |= {"weight_decay": recipe.weight_decay, "beta_2": recipe.beta_2}
+    return AdamW(schedule, **options)
 
 
 def start_tokenizer(recipe):

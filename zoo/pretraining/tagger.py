@@ -13,9 +13,8 @@ from zoo.evaluation.spans import SCHEMES
 from zoo.presets import find_preset
 from zoo.pretraining.learned_vectors import check_vectors, learn_vectors
 from zoo.pretraining.objective import Objective, only_stage
-from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import DTYPES, find_held_out, find_train
-from zoo.pretraining.start import start_model
+from zoo.pretraining.start import make_optimizer, start_model
 from zoo.programs.vocabulary.taggers import make_tagger
 from zoo.tasks import TokenClassifier
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
@@ -103,7 +102,18 @@ class TaggerTraining(Objective):
     def check(recipe):
         """Raises ValueError if an option is wrong or has no effect."""
         only_stage(recipe, "a tagger")
-        _check_options(recipe)
+        unused, options = (
+            {"finetuning_config": recipe.finetuning_config},
+            recipe.options,
+        )
+        if recipe.start is not None:
+            unused["vectors"] = options.vectors
+        given = [name for name, value in unused.items() if value]
+        if given:
+            raise ValueError(
+                "A recipe for a tagger takes no `finetuning_config`, and with `from` "
+                f"no `vectors`. Received: {given}. Leave them out."
+            )
 
     def _read(self, path):
         """Words and tags of a file; the tags are converted to the recipe's scheme."""
@@ -158,16 +168,3 @@ class TaggerTraining(Objective):
     def finished(self, model):
         """Returns the model itself."""
         return model
-
-
-def _check_options(recipe):
-    """Raises ValueError if an option of a recipe has no effect."""
-    unused, options = {"finetuning_config": recipe.finetuning_config}, recipe.options
-    if recipe.start is not None:
-        unused["vectors"] = options.vectors
-    given = [name for name, value in unused.items() if value]
-    if given:
-        raise ValueError(
-            "A recipe for a tagger takes no `finetuning_config`, and with `from` no "
-            f"`vectors`. Received: {given}. Leave them out."
-        )

@@ -3,9 +3,8 @@
 import numpy as np
 
 from zoo.data import read_token_ids
-from zoo.pretraining.optimizer import make_optimizer
 from zoo.pretraining.recipes import find_held_out, find_train
-from zoo.pretraining.start import start_model, start_tokenizer
+from zoo.pretraining.start import make_optimizer, start_model, start_tokenizer
 from zoo.tasks import CausalLM
 
 
@@ -20,14 +19,16 @@ class TokenDocuments:
         held_out: dict of the name of a held-out file to the same for this file.
     """
 
+    read = staticmethod(read_token_ids)
+
     def __init__(self, recipe, data, output):
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
         train = find_train(data, recipe.train, recipe.valid)
         self.tokenizer = start_tokenizer(recipe) or self.learn_tokenizer(train, output)
-        self.corpus = self._prepared("train", train)
+        self.corpus = self.prepare("train", train)
         paths = find_held_out(data, recipe.valid)
-        self.held_out = {n: self._prepared(n, [path]) for n, path in paths.items()}
+        self.held_out = {n: self.prepare(n, [path]) for n, path in paths.items()}
 
     def learn_tokenizer(self, paths, output):
         """Makes the tokenizer. The first call learns it from the training files."""
@@ -41,11 +42,11 @@ class TokenDocuments:
         """The batches of a held-out file, each token once."""
         raise NotImplementedError
 
-    def _prepared(self, name, paths):
+    def prepare(self, name, paths):
         """Reads the token ids of some files. The first call writes them."""
         if not (self.directory / name).exists():
             self.write_ids(paths, self.directory / name)
-        return read_token_ids(self.directory / name)
+        return self.read(self.directory / name)
 
     def start(self, **options):
         """Makes the compiled model at the start of the run; `options` are its own."""

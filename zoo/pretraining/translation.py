@@ -14,10 +14,14 @@ from zoo.pretraining.learned_vectors import (
     learn_vectors,
     split_lines,
 )
-from zoo.pretraining.objective import StagedObjective
-from zoo.pretraining.optimizer import make_optimizer
+from zoo.pretraining.objective import StagedObjective, count_tokens
 from zoo.pretraining.recipes import find_held_out, find_train
-from zoo.pretraining.start import finished_model, start_model, start_tokenizer
+from zoo.pretraining.start import (
+    finished_model,
+    make_optimizer,
+    start_model,
+    start_tokenizer,
+)
 from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.tasks import Translator
 from zoo.tasks.losses.label_smoothing import KINDS
@@ -31,7 +35,6 @@ from zoo.text import (
 from zoo.text.words.word_tokenizer import SPECIALS
 
 MODEL = "sentencepiece.model"
-TEXTS_AT_ONCE = 65536
 MIN_COUNT = 2  # how often a word of the source must occur to have an id
 # The mean square of the components of word vectors at the start. Inputs of this size
 # use the range of the gates of an LSTM.
@@ -111,7 +114,12 @@ class Translation(StagedObjective):
 
     def __init__(self, recipe, data, output):
         self.recipe, self.options, self.vectors = recipe, recipe.options, None
-        self.check_start()
+        given = recipe.objective.get("vectors")
+        if recipe.start is not None and given:
+            raise ValueError(
+                "A recipe with `from` has the vectors of the preset. Received: vectors="
+                f"{given}. Leave them out."
+            )
         self.data, self.output = data, output
         self.train = self._read(find_train(data, recipe.train, recipe.valid))
         held_out = find_held_out(data, recipe.valid)
@@ -119,21 +127,12 @@ class Translation(StagedObjective):
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer(output / MODEL)
         sources, targets = self.train[0], self._target_texts()
         sides = (self.tokenizer, sources), (self.tokenizer.targets, targets)
-        self.lengths = np.stack([_lengths(*side) for side in sides], axis=1)
+        self.lengths = np.stack([count_tokens(*side, 1) for side in sides], axis=1)
         self.sizes = []
         for length, rows, steps in recipe.stages:
             chosen = self._chosen(length)
             updates = self._updates(chosen, length * rows)
             self.sizes += [int(self.lengths[chosen].sum() / updates)] * steps
-
-    def check_start(self):
-        """Raises ValueError if a preset shall have other word vectors."""
-        vectors = self.recipe.objective.get("vectors")
-        if self.recipe.start is not None and vectors:
-            raise ValueError(
-                "A recipe with `from` has the vectors of the preset. Received: vectors="
-                f"{vectors}. Leave them out."
-            )
 
     def _read(self, paths):
         """The pairs of some files, two lists."""
@@ -237,10 +236,3 @@ class Translation(StagedObjective):
         longest = model.backbone.config.max_sequence_length
         options = {**model.options, "sequence_length": longest}
         return finished_model(self.recipe, model, self.task, **options)
-
-
-def _lengths(tokenize, texts):
-    """The tokens of each text with the end, int (N,)."""
-    parts = range(0, len(texts), TEXTS_AT_ONCE)
-    found = [tokenize(texts[s : s + TEXTS_AT_ONCE]).row_lengths() for s in parts]
-    return np.concatenate([[], *(part.numpy() for part in found)]).astype(int) + 1
