@@ -52,16 +52,14 @@ class Assessment:
         Args:
             seed: int, of the resampled test sets.
         """
-        return {
-            name: {"value": value, "low": low, "high": high}
-            for name, value in self.values().items()
-            for low, high in [self._interval(name, seed)]
-        }
-
-    def _interval(self, name, seed):
-        if name in self.proportions:
-            return proportion_interval(*self.proportions[name])
-        return self._bootstrap(self.statistics[name], seed)
+        found = {}
+        for name, value in self.values().items():
+            if name in self.proportions:
+                low, high = proportion_interval(*self.proportions[name])
+            else:
+                low, high = self._bootstrap(self.statistics[name], seed)
+            found[name] = {"value": value, "low": low, "high": high}
+        return found
 
     def differences(self, other, seed=0):
         """Computes how much higher each score is than that of another assessment.
@@ -121,7 +119,11 @@ def assess_classes(references, predictions, labels, confidence=None):
         ValueError: see `confusion_matrix`.
     """
     matrix = confusion_matrix(references, predictions, labels)
-    true, found = _class_numbers(references, predictions, labels)
+    numbers = {label: number for number, label in enumerate(labels)}
+    true, found = (
+        np.array([numbers[label] for label in rows])
+        for rows in (references, predictions)
+    )
     confidence = np.ones(len(true)) if confidence is None else np.asarray(confidence)
     return Assessment(
         len(true),
@@ -133,14 +135,6 @@ def assess_classes(references, predictions, labels, confidence=None):
         {"Scores of each label": class_table(matrix, labels)},
         (list(labels), matrix),
         proportions={"accuracy": (true == found, None)},
-    )
-
-
-def _class_numbers(references, predictions, labels):
-    numbers = {label: number for number, label in enumerate(labels)}
-    return (
-        np.array([numbers[label] for label in sequence])
-        for sequence in (references, predictions)
     )
 
 

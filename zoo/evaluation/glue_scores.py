@@ -49,14 +49,10 @@ def evaluate_glue(task, references, predictions):
 
     Args:
         task: str, see `glue_metrics`.
-        references: sequence (N,), the true labels or numbers.
-        predictions: sequence (N,), the predicted labels or numbers.
+        references, predictions: sequences (N,) of labels or numbers.
 
     Returns:
         dict of the name of each metric to float.
-
-    Raises:
-        ValueError: if there is no such task, the lengths differ, or a label is unknown.
 
     Example:
         >>> evaluate_glue("rte", ["entailment"], ["not_entailment"])
@@ -68,12 +64,10 @@ def evaluate_glue(task, references, predictions):
 
 def _measure(metric, task, labels, references, predictions):
     pair = check_pairs(references, predictions)
-    if labels is None:
-        return float(metric(*(_scores(task, values) for values in pair)))
     return float(metric(*(_numbers(task, values, labels) for values in pair)))
 
 
-def _scores(task, values):
+def _finite_numbers(task, values):
     try:
         scores = values.astype("float64")
     except ValueError:
@@ -87,6 +81,8 @@ def _scores(task, values):
 
 def _numbers(task, values, labels):
     """Converts labels to their numbers. The labels 0 and 1 may also be text."""
+    if labels is None:
+        return _finite_numbers(task, values)
     numbers = {label: number for number, label in enumerate(labels)}
     if labels == BINARY:
         numbers |= {"0": 0, "1": 1}

@@ -15,6 +15,10 @@ BEGIN_PREFIXES = {"IOB1": "IB", "IOB2": "B", "BIOES": "BS", "BILOU": "BU"}
 END_PREFIXES = {"IOB1": "IB", "IOB2": "IB", "BIOES": "ES", "BILOU": "LU"}
 INSIDE_PREFIXES = {"IOB1": "I", "IOB2": "I", "BIOES": "IE", "BILOU": "IL"}
 SCHEMES = tuple(BEGIN_PREFIXES)
+ALL_PREFIXES = {
+    scheme: {*BEGIN_PREFIXES[scheme], *END_PREFIXES[scheme], *INSIDE_PREFIXES[scheme]}
+    for scheme in SCHEMES
+}
 MIN_SHARE_IN_SCHEME = 0.99  # the least share of sentences that follow their scheme
 
 
@@ -134,14 +138,9 @@ def find_scheme(sentences):
         return None
     prefixes = {split_tag(tag)[0] for tags, _ in rows for tag in tags}
     for scheme in ("IOB2", "BIOES", "BILOU", "IOB1"):
-        known = {
-            *BEGIN_PREFIXES[scheme],
-            *END_PREFIXES[scheme],
-            *INSIDE_PREFIXES[scheme],
-            OUTSIDE,
-        }
         right = [write_spans(row, len(tags), scheme) == tags for tags, row in rows]
-        if prefixes <= known and sum(right) >= MIN_SHARE_IN_SCHEME * len(rows):
+        known = prefixes <= ALL_PREFIXES[scheme] | {OUTSIDE}
+        if known and sum(right) >= MIN_SHARE_IN_SCHEME * len(rows):
             return scheme
     return None
 
@@ -162,19 +161,15 @@ def allowed_transitions(labels, scheme):
     """
     check_choice("scheme", scheme, SCHEMES)
     parts = [label.partition("-")[::2] for label in labels]
-    known = {*BEGIN_PREFIXES[scheme], *END_PREFIXES[scheme], *INSIDE_PREFIXES[scheme]}
     for label, (prefix, kind) in zip(labels, parts, strict=True):
-        if label != OUTSIDE and (prefix not in known or not kind):
+        if label != OUTSIDE and (prefix not in ALL_PREFIXES[scheme] or not kind):
             raise ValueError(
                 f"Every label must be O, or a prefix of {scheme}, a hyphen and a type. "
                 f"Received: {label!r}."
             )
-    outside = (OUTSIDE, "")
+    parts.append((OUTSIDE, ""))
     return np.array(
-        [
-            [_may_follow(before, after, scheme) for after in [*parts, outside]]
-            for before in [*parts, outside]
-        ]
+        [[_may_follow(before, after, scheme) for after in parts] for before in parts]
     )
 
 
@@ -228,10 +223,8 @@ def span_scores(references, predictions):
         kind: {**precision_recall_f1(count), "support": int(count[2])}
         for kind, count in sorted(counts.items())
     }
-    return {
-        **precision_recall_f1(sum(counts.values(), np.zeros(3, int))),
-        "types": types,
-    }
+    total = sum(counts.values(), np.zeros(3, int))
+    return {**precision_recall_f1(total), "types": types}
 
 
 def precision_recall_f1(count):

@@ -102,18 +102,15 @@ def _check(references, predictions, version, null_odds):
 
 
 def _row_scores(references, predictions, metric, version):
-    """The score of each prediction, float (N,)."""
-    rows = zip(references, predictions, strict=True)
-    return np.array([_best(*row, metric, version) for row in rows])
-
-
-def _best(answers, predicted, metric, version):
-    """The score of a prediction with the best of some true answers."""
-    answers = [normalize_answer(answer) for answer in answers]
-    if version == "2.0":
-        answers = [answer for answer in answers if answer] or [""]
-    predicted = normalize_answer(predicted)
-    return max(metric(answer, predicted, version) for answer in answers)
+    """The score of each prediction with its best true answer, float (N,)."""
+    best = []
+    for answers, predicted in zip(references, predictions, strict=True):
+        answers = [normalize_answer(answer) for answer in answers]
+        if version == "2.0":
+            answers = [answer for answer in answers if answer] or [""]
+        predicted = normalize_answer(predicted)
+        best.append(max(metric(answer, predicted, version) for answer in answers))
+    return np.array(best)
 
 
 def _exact(answer, predicted, version):
@@ -199,9 +196,8 @@ def most_similar_sentences(texts, answers, new_texts):
     """
     found = []
     for question, context in zip(*new_texts, strict=True):
-        sentences = [s for s in re.split(r"(?<=[.!?])\s+", context) if s.strip()] or [
-            ""
-        ]
+        sentences = re.split(r"(?<=[.!?])\s+", context)
+        sentences = [sentence for sentence in sentences if sentence.strip()] or [""]
         words = [{*normalize_answer(sentence).split()} for sentence in sentences]
         counts = collections.Counter(word for word_set in words for word in word_set)
         asked = {*normalize_answer(question).split()}

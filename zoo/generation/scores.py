@@ -24,17 +24,12 @@ def adjust_scores(scores, tokens, step, options, end, last):
     """
     options = options.resolve()
     given, size = scores, scores.shape[-1]
+    penalty, ngram_size = options.repetition_penalty, options.no_repeat_ngram_size
     scores = change_if(
-        options.repetition_penalty != 1.0,
-        lambda scores: _penalize(scores, tokens, step, options.repetition_penalty),
-        scores,
+        penalty != 1.0, lambda s: _penalize(s, tokens, step, penalty), scores
     )
     scores = change_if(
-        options.no_repeat_ngram_size > 0,
-        lambda scores: _forbid_repeated(
-            scores, tokens, step, options.no_repeat_ngram_size
-        ),
-        scores,
+        ngram_size > 0, lambda s: _forbid_repeated(s, tokens, step, ngram_size), scores
     )
     never = options.suppressed
     if isinstance(never, tuple):

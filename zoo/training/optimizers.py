@@ -103,7 +103,14 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
         check_values(bool, bias_correction=bias_correction)
         check_values(dict[str, Count] | None, depths=depths)
         check_values(list[Count] | None, joined=joined)
-        check_multiplier(head_multiplier, heads)
+        check_values(Positive, head_multiplier=head_multiplier)
+        check_values(list[str] | None, heads=heads)
+        if head_multiplier != 1 and not heads:
+            raise ValueError(
+                "`head_multiplier` needs `heads`, the names of layers. Received: "
+                f"head_multiplier={head_multiplier}, heads={heads}. Add "
+                'heads=["classifier"].'
+            )
         global_clipnorm = kwargs["global_clipnorm"]
         clipping = [k for k in ("clipnorm", "clipvalue") if kwargs.get(k) is not None]
         if clipping and global_clipnorm is not None:
@@ -220,33 +227,15 @@ class AdamW(ZooOptimizer, keras.optimizers.AdamW):
 
     def get_config(self):
         """Constructor arguments."""
-        joined = {"joined": list(self.joined)} if self.joined else {}
-        return {
-            **super().get_config(),
-            "bias_correction": self.bias_correction,
-            "layer_decay": self.layer_decay,
-            "depths": self.depths,
-            "head_multiplier": self.head_multiplier,
-            "heads": self.heads,
-            **joined,
-        }
+        names = ["bias_correction", "layer_decay", "depths", "head_multiplier", "heads"]
+        if self.joined:
+            names.append("joined")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def lies_in(path, prefix):
     """Whether the path of a variable has a prefix, from its start or after a slash."""
     return bool(re.match(rf"(.*/)?{re.escape(prefix)}(/|$)", path))
-
-
-def check_multiplier(head_multiplier, heads):
-    """Raises ValueError unless the factor of the rate of new heads can be used."""
-    check_values(Positive, head_multiplier=head_multiplier)
-    check_values(list[str] | None, heads=heads)
-    if head_multiplier != 1 and not heads:
-        raise ValueError(
-            "`head_multiplier` needs `heads`, the names of layers. Received: "
-            f'head_multiplier={head_multiplier}, heads={heads}. Add heads=["classifier"'
-            "]."
-        )
 
 
 def layer_depths(backbone, language_model=False):

@@ -14,6 +14,7 @@ from zoo.files.state_files import damaged
 from zoo.files.whole_files import replacing
 from zoo.training.averaging import AverageWeights
 from zoo.training.optimizer_base import strategy_scope
+from zoo.training.update_plan import unwrapped
 
 CHECKPOINT = "checkpoint.keras"
 DEFAULT_INTERVAL = 100  # batches between checkpoints, about
@@ -202,27 +203,23 @@ def check_interval(steps, every, finished=0):
         )
 
 
-def _check_same_interval(checkpoint, interval):
-    """Raises ValueError if a checkpoint was written after other numbers of batches."""
-    stored = _read_number(checkpoint, INTERVAL_MEMBER)
-    if stored not in (None, interval):
-        raise ValueError(
-            "`every` must be that of the checkpoint, which numbers the lines of the "
-            f"log. Received: every={interval} for {checkpoint} with {stored}. Give "
-            f"every={stored}, on the command line `--every {stored}`, or another "
-            "directory."
-        )
-
-
 def _resume(checkpoint, model, steps, every):
     """The model of a checkpoint, or `model` without one, and its finished batches."""
     if checkpoint.exists():
         with strategy_scope(getattr(model, "optimizer", None)):
             model = keras.saving.load_model(checkpoint)
-    _check_same_interval(checkpoint, every)
+    stored = _read_number(checkpoint, INTERVAL_MEMBER)
+    if stored not in (None, every):
+        raise ValueError(
+            "`every` must be that of the checkpoint, which numbers the lines of the "
+            f"log. Received: every={every} for {checkpoint} with {stored}. Give "
+            f"every={stored}, on the command line `--every {stored}`, or another "
+            "directory."
+        )
     finished = _read_number(checkpoint, FINISHED_MEMBER)
     if finished is None:
-        finished = _updates(model) * _batches_per_update(model.optimizer)
+        batches = unwrapped(model.optimizer).gradient_accumulation_steps or 1
+        finished = _updates(model) * batches
     check_interval(steps, every, finished)
     return model, finished
 
@@ -242,8 +239,3 @@ def _read_number(checkpoint, name):
 def _updates(model):
     """Updates of a model so far, on one replica or several."""
     return int(keras.ops.convert_to_numpy(model.optimizer.iterations))
-
-
-def _batches_per_update(optimizer):
-    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
-    return optimizer.gradient_accumulation_steps or 1

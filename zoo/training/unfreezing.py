@@ -118,11 +118,13 @@ class _Layers:
     """The layers of a model by group, and which of them the user has frozen."""
 
     def __init__(self, model, backbone):
-        groups = find_groups(backbone)
+        named = {**backbone.parts, **backbone.named_layers}
+        groups = [[named[name] for name in names] for names in layer_groups(backbone)]
         self.model, self.allowed = model, own_flags(model, backbone)
         grouped = [layer for group in groups for layer in group]
         owned = {id(inner) for layer in grouped for inner in inner_layers(layer)}
-        layers = [inner for inner in all_layers(model) if not is_model(inner)]
+        # The own `trainable` of a model is not changed.
+        layers = [x for x in all_layers(model) if not isinstance(x, keras.Model)]
         self.head = [layer for layer in layers if id(layer) not in owned]
         # Variables of trainable layers that are fixed, such as kernels with LoRA.
         self.fixed = [
@@ -196,17 +198,6 @@ def own_backbone(model):
         ) from error
 
 
-def find_groups(backbone):
-    """The groups of a backbone, lists of layers; see `layer_groups`."""
-    layers = {**backbone.parts, **backbone.named_layers}
-    return [[layers[name] for name in names] for names in layer_groups(backbone)]
-
-
 def inner_layers(layer):
     """A layer and its inner layers, outer ones first."""
     return layer_tree(layer, "").values()
-
-
-def is_model(layer):
-    """Whether a layer is a model, whose own `trainable` is not changed."""
-    return isinstance(layer, keras.Model)
