@@ -47,10 +47,8 @@ class Assessment:
     def scores(self, seed=0):
         """Dict of the name of each score to its value, low and high, in a dict.
 
-        The two are the 95% interval: Wilson's of a proportion, else a bootstrap one.
-
-        Args:
-            seed: int, of the resampled test sets.
+        The two are the 95% interval: Wilson's of a proportion, else a bootstrap one,
+        whose resampled test sets follow from `seed`.
         """
         found = {}
         for name, value in self.values().items():
@@ -105,8 +103,7 @@ def assess_classes(references, predictions, labels, confidence=None):
     """Assesses predicted classes.
 
     Args:
-        references: sequence (N,) of labels.
-        predictions: sequence (N,) of labels.
+        references, predictions: sequences (N,) of labels.
         labels: sequence (C,) of all labels.
         confidence: float (N,), the probability of each prediction; 1 by default. It is
             the error of a wrong prediction.
@@ -220,8 +217,7 @@ def assess_numbers(references, predictions):
     """Assesses predicted numbers.
 
     Args:
-        references: float (N,).
-        predictions: float (N,).
+        references, predictions: float (N,).
 
     Returns:
         `Assessment` with pearson, spearman and mean_absolute_error. A correlation is 0

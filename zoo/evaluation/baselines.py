@@ -3,6 +3,7 @@
 Each is a function of texts and labels for training and of new texts. It returns the
 predicted labels of the new texts. Texts are a list of str, or for pairs a tuple of
 two lists; for tags and trees they are a list of lists of words. Labels may be texts.
+Those with TF-IDF raise ImportError if scikit-learn is not installed.
 """
 
 import collections
@@ -133,9 +134,6 @@ def tfidf_label(texts, labels, new_texts):
 
     The features of a pair are those of both texts, their products, the absolute values
     of their differences, and the sum of the products, which is the cosine of the texts.
-
-    Raises:
-        ImportError: if scikit-learn is not installed.
     """
     _need_scikit_learn()
     if len(set(labels)) < 2 or _without_words(texts):
@@ -169,9 +167,6 @@ def tfidf_choice(texts, labels, new_texts):
 
     Returns:
         list of str.
-
-    Raises:
-        ImportError: if scikit-learn is not installed.
     """
     _need_scikit_learn()
     pairs, held_out = map(_pairs_with_choices, (texts, new_texts))
@@ -192,11 +187,7 @@ def _pairs_with_choices(texts):
 
 
 def tfidf_number(texts, numbers, new_texts):
-    """Predicts numbers by TF-IDF as in `tfidf_label`, and ridge regression.
-
-    Raises:
-        ImportError: if scikit-learn is not installed.
-    """
+    """Predicts numbers by TF-IDF as in `tfidf_label`, and ridge regression."""
     _need_scikit_learn()
     from sklearn.linear_model import Ridge
 
@@ -216,9 +207,6 @@ def nearest_targets(texts, targets, new_texts):
     """Predicts the target of the most similar text for training.
 
     The similarity is the cosine of the TF-IDF of words and word pairs.
-
-    Raises:
-        ImportError: if scikit-learn is not installed.
     """
     _need_scikit_learn()
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -17,9 +17,8 @@ def paired_bootstrap(correct_a, correct_b, seed, samples=10000):
     multinomial distribution. That is equivalent to drawing the examples.
 
     Args:
-        correct_a: sequence (N,), 1 if A is right and 0 if it is wrong, or another score
-            of each example.
-        correct_b: sequence (N,), the same for B and the same examples.
+        correct_a, correct_b: sequences (N,) for the same examples, 1 if A or B is right
+            and 0 if it is wrong, or another score.
         seed: int.
         samples: int, number of resampled test sets.
 

@@ -30,8 +30,7 @@ def accuracy(references, predictions):
     """Computes the share of predictions that equal their reference.
 
     Args:
-        references: sequence (N,) of numbers or names.
-        predictions: sequence (N,) of numbers or names.
+        references, predictions: sequences (N,) of numbers or names.
 
     Returns:
         float in [0, 1].
@@ -53,8 +52,7 @@ def confusion_matrix(references, predictions, labels):
     """Counts each pair of a reference and a prediction.
 
     Args:
-        references: sequence (N,) of labels.
-        predictions: sequence (N,) of labels.
+        references, predictions: sequences (N,) of labels.
         labels: sequence (C,) of all labels, in the order of rows and columns.
 
     Returns:

@@ -32,6 +32,12 @@ class Objective:
         """The number of tokens in all updates, int."""
         return sum(self.sizes)
 
+    def evaluate(self, model):
+        """The scores of the rows in `valid`, by the name of their held-out file."""
+        return {
+            name: model.files.measure(model, *rows) for name, rows in self.valid.items()
+        }
+
     def record(self):
         """What the record of the preset says of this run, a dict."""
         return {}

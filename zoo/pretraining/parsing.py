@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Literal
 
+from zoo.pretraining.objective import Objective
 from zoo.pretraining.translation import Translation, WritingOptions
 from zoo.tasks import Parser
 from zoo.text import ParsingTokenizer, linearize, list_tokens, read_tree
@@ -33,11 +34,8 @@ class Parsing(Translation):
     task = Parser
     name = task.task_name
     Options = ParsingOptions
-
-    def _read(self, paths):
-        """The sentences and the trees of some files, two lists of str."""
-        files = [Parser.files.read(path) for path in paths]
-        return tuple(sum(side, []) for side in zip(*files, strict=True))
+    evaluate = Objective.evaluate  # the scores of brackets as well
+    _read_file = staticmethod(Parser.files.read)
 
     def _tokenizer(self, path):
         """Makes the tokenizer. The first call writes the model of the sentences."""
@@ -50,10 +48,3 @@ class Parsing(Translation):
         """The linear trees, list of str."""
         kind = self.tokenizer.linearization
         return [" ".join(linearize(read_tree(t), kind)) for t in self.train[1]]
-
-    def evaluate(self, model):
-        """The loss and the scores of brackets of every held-out file."""
-        return {
-            name: model.files.measure(model, *pairs)
-            for name, pairs in self.valid.items()
-        }

@@ -159,12 +159,6 @@ class TaggerTraining(Objective):
         )
         return batches.skip(start % updates)
 
-    def evaluate(self, model):
-        """The accuracy of the tags of every held-out file, and the F1 of spans."""
-        return {
-            name: model.files.measure(model, *rows) for name, rows in self.valid.items()
-        }
-
     def finished(self, model):
         """Returns the model itself."""
         return model

@@ -18,11 +18,6 @@ class TextAndWordEmbedder(Task):
     vector of a word is that of its first piece. All have length 1. Words are separated
     by white space.
 
-    Args:
-        backbone: `zoo.backbone.Backbone`.
-        tokenizer: `WordPieceTokenizer`, or None for token ids only.
-        **kwargs: sequence_length and name, see `zoo.tasks.Task`.
-
     Inputs:
         texts (B,); those of the graph are the backbone's and word_positions int32
         (B, W), see `zoo.TokenClassifier`.

@@ -136,8 +136,11 @@ class Translation(StagedObjective):
 
     def _read(self, paths):
         """The pairs of some files, two lists."""
-        files = [read_bitext(path, columns=self.options.columns) for path in paths]
+        files = [self._read_file(path) for path in paths]
         return tuple(sum(side, []) for side in zip(*files, strict=True))
+
+    def _read_file(self, path):
+        return read_bitext(path, columns=self.options.columns)
 
     def _tokenizer(self, path):
         """Makes the tokenizer. The first call writes its model."""
