@@ -84,13 +84,10 @@ def row_limits(limits, rows, options):
     return limits, ops.max(limits, initial=1)
 
 
-def take_rows(row, index, beams=1, choice=None):
+def take_rows(row, index, beams):
     """The rows of some sources, `index` (N,), of tensors and of states."""
-    # `choice` (N, beams) says which of the rows of its source each row of the states is
-    # taken from; by default the same.
-    if choice is None:
-        choice = ops.arange(beams, dtype="int32")[None]
-    flat = ops.reshape(index[:, None] * beams + choice, (-1,))
+    places = ops.arange(beams, dtype="int32")[None]
+    flat = ops.reshape(index[:, None] * beams + places, (-1,))
     taken = {k: take(v, index) for k, v in row.items() if k != "states"}
     taken["states"] = take_states(row["states"], flat, index)
     return taken
