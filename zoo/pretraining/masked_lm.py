@@ -90,11 +90,11 @@ class MaskedPretraining(StagedObjective):
 
     def task_options(self):
         """Arguments of the task, dict."""
-        return {
-            "max_predictions": max_predictions(self.recipe.sequence_length),
-            "whole_words": self.recipe.options.whole_words,
-            "next_sentence": self.recipe.options.next_sentence,
-        }
+        return dict(
+            max_predictions=max_predictions(self.recipe.sequence_length),
+            whole_words=self.recipe.options.whole_words,
+            next_sentence=self.recipe.options.next_sentence,
+        )
 
     def example(self, model, step, batch):
         """Makes a training example from a batch of stored rows."""
