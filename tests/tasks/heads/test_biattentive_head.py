@@ -1,63 +1,35 @@
 """Text classifiers with the biattentive classification network."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
 from biattentive_reference import network
+from tiny_tasks import make_tiny_task
 
 import zoo
 from zoo.layers import enable_lora
-from zoo.registry import build_backbone
 from zoo.tasks import TextClassifier, TextRegressor
-from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
-BACKBONES = {
-    "bert": (
-        {**tiny.CONFIG, "num_layers": 1},
-        lambda: WordPieceTokenizer(tiny.VOCABULARY),
-    ),
-    "elmo": (tiny.ELMO_CONFIG, lambda: CharacterTokenizer(12, tiny.WORDS)),
-    "ulmfit": (tiny.ULMFIT_CONFIG, lambda: WordPieceTokenizer(tiny.VOCABULARY)),
-}
 TEXTS, LABELS = tiny.make_texts(64, longest=6)
 OTHERS, OTHER_LABELS = tiny.make_texts(64, seed=1, longest=9)
 SAME = ["good" if a == b else "bad" for a, b in zip(LABELS, OTHER_LABELS, strict=True)]
-EDGES = ["a good film", "", "the " * 25 + "end"]
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 def make(family="bert", kind=TextClassifier, dtype=None, **options):
     """A task that runs eagerly, since to trace the LSTMs takes longer."""
-    keras.utils.set_random_seed(0)
-    config, tokenizer = BACKBONES[family]
     options = {"head": "biattentive", "head_dim": 8, **options}
-    if kind is TextClassifier:
-        options = {"labels": tiny.LABELS, **options}
-    model = kind(build_backbone(family, config, dtype), tokenizer(), **options)
+    config = {"num_layers": 1} if family == "bert" else {}
+    model = make_tiny_task(kind, family, config, dtype, **options)
     model.compile(keras.optimizers.Adam(1e-2), run_eagerly=True)
     return model
 
 
 def columns(pair, count=64):
     return (TEXTS[:count], OTHERS[:count]) if pair else TEXTS[:count]
-
-
-def edges(pair):
-    """Rows with an empty text, alone or beside the other ones."""
-    if not pair:
-        return [(text,) for text in EDGES]
-    short, empty, long = EDGES
-    return [(short, empty), (empty, long), (long, short), (empty, empty)]
-
-
-def joined(rows):
-    found = tuple(map(list, zip(*rows, strict=True)))
-    return found if len(found) > 1 else found[0]
 
 
 @pytest.mark.shown("True")
@@ -68,8 +40,8 @@ def test_the_network_is_its_definition(pair):
     for variable in model.weights:
         variable.assign(draw.normal(0, 0.3, variable.shape))
     rows = [("a good film", "dull"), ("so very", "the plot was not fine , was it ?")]
-    x = joined(rows) if pair else joined(rows)[0]
-    found = model.predict(x, verbose=0)
+    x = tuple(map(list, zip(*rows, strict=True)))
+    found = model.predict(x if pair else x[0], verbose=0)
     heads = {layer.name: layer.get_weights() for layer in model.layers}
     for row, texts in enumerate(rows):
         ids = [model.preprocessor((tf.constant([t]),)) for t in texts[: 1 + pair]]
@@ -79,19 +51,10 @@ def test_the_network_is_its_definition(pair):
         np.testing.assert_allclose(found[row], network(vectors, heads), atol=5e-6)
 
 
-# Promises --------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "family, pair",
-    [
-        ("bert", False),
-        slow("bert", True),
-        slow("elmo", False),
-        slow("elmo", True),
-        slow("ulmfit", False),
-    ],
+    [*itertools.product(("bert", "elmo"), (False, True)), ("ulmfit", False)],
 )
 def test_it_learns_with_xla(family, pair):
     model = make(family, pair=pair, head_dropout=0.0)
@@ -100,21 +63,6 @@ def test_it_learns_with_xla(family, pair):
     (batch,) = model.batches(columns(pair, 16), LABELS[:16], batch_size=16)
     losses = [float(model.train_on_batch(*batch)[0]) for _ in range(48)]
     assert losses[-1] < 0.8 * losses[0]
-
-
-@pytest.mark.shown("True")
-@pytest.mark.parametrize("pair", [False, True])
-def test_a_file_and_a_preset_hold_it(pair, tmp_path):
-    model = make(pair=pair)
-    (x,) = model.batches(columns(pair, 4), batch_size=4)
-    expected = np.asarray(model(x))
-    np.testing.assert_array_equal(model(x), expected)
-    model.save(tmp_path / "model.keras")
-    model.save_to_preset(tmp_path / "preset")
-    for path, load in (("model.keras", zoo.load_model), ("preset", zoo.from_preset)):
-        loaded = load(tmp_path / path)
-        assert loaded.options == model.options and loaded.pair is pair
-        np.testing.assert_allclose(loaded(x), expected, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -128,26 +76,6 @@ def test_fit_learns_with_the_default_optimizer(pair):
     assert model.evaluate(x, y, verbose=0, return_dict=True)["loss"] < losses[0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "family, pair", [("elmo", False), ("bert", True), ("elmo", True)]
-)
-def test_neighbours_and_padding_do_not_change_an_answer(family, pair):
-    model, rows = make(family, pair=pair), edges(pair)
-    together = model.predict(joined(rows), verbose=0)
-    assert np.isfinite(together).all()
-    for number, row in enumerate(rows):
-        x = model.preprocessor([tf.constant([text]) for text in row])
-        narrow = {key: value[:, : _longest(x, key)] for key, value in x.items()}
-        assert narrow["padding_mask"].shape[1] < x["padding_mask"].shape[1] or number
-        np.testing.assert_allclose(model(narrow)[0], together[number], atol=1e-5)
-
-
-def _longest(x, key):
-    prefix = "pair_" * key.startswith("pair_")
-    return max(int(tf.reduce_sum(x[f"{prefix}padding_mask"])), 1)
-
-
 def test_the_order_of_the_texts_matters_only_to_a_pair():
     model = make(pair=True)
     first, second = columns(True, 4)
@@ -156,28 +84,8 @@ def test_the_order_of_the_texts_matters_only_to_a_pair():
     assert np.abs(there - back).max() > 1e-4
 
 
-@pytest.mark.slow
+@pytest.mark.shown("True")
 @pytest.mark.parametrize("pair", [False, True])
-def test_an_export_answers_the_same(pair, tmp_path):
-    model, rows = make(pair=pair), edges(pair)
-    expected = model.answer(joined(rows))
-    version = model.export(tmp_path / "export")
-    served = tf.saved_model.load(version)
-    names = ("text", "text_pair")[: 1 + pair]
-    inputs = dict(zip(names, map(tf.constant, zip(*rows, strict=True)), strict=True))
-    scores = served.signatures["serving_default"](**inputs)["scores"]
-    np.testing.assert_allclose(scores, expected["scores"], atol=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("pair", [False, True])
-def test_an_export_passes_the_doctor(pair, tmp_path):
-    version = make(pair=pair).export(tmp_path / "export")
-    failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
-    assert not failed, zoo.serving.format_findings(failed)
-
-
-@pytest.mark.parametrize("pair", [slow(False), True])
 def test_every_weight_learns_and_a_frozen_backbone_does_not(pair):
     model = make(pair=pair)
     (batch,) = model.batches(columns(pair, 8), LABELS[:8], batch_size=8)
@@ -198,7 +106,7 @@ def test_every_weight_learns_and_a_frozen_backbone_does_not(pair):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "policy, pair, updates",
-    [("mixed_bfloat16", True, 4), slow("mixed_float16", False, 8)],
+    [("mixed_bfloat16", True, 4), ("mixed_float16", False, 8)],
 )
 def test_16_bits_train(policy, pair, updates):
     model = make(dtype=policy, pair=pair, head_dropout=0.0)
@@ -209,7 +117,7 @@ def test_16_bits_train(policy, pair, updates):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", [False, slow(True)])
+@pytest.mark.parametrize("pair", [False, True])
 def test_int8_is_written_and_read(pair, tmp_path):
     model = make(pair=pair)
     (x,) = model.batches(columns(pair, 8), batch_size=8)
@@ -244,9 +152,8 @@ def test_lora_trains_and_a_file_holds_it_merged(tmp_path):
 
 @pytest.mark.slow
 def test_a_preset_with_another_head_gets_a_new_one(tmp_path):
-    make(head="linear", head_dim=None, pooling="mean", head_dropout=0.4).save_to_preset(
-        tmp_path / "preset"
-    )
+    options = {"head_dim": None, "pooling": "mean", "head_dropout": 0.4}
+    make(head="linear", **options).save_to_preset(tmp_path / "preset")
     saved = zoo.from_preset(tmp_path / "preset")
     assert saved.new_heads == () and saved.options["head_dropout"] == 0.4
     model = zoo.from_preset(tmp_path / "preset", head="biattentive", head_dim=4)
@@ -271,7 +178,7 @@ def test_the_default_width_is_at_most_that_of_the_backbone():
     assert "head_dim" not in make(head="linear", head_dim=None).options
 
 
-@pytest.mark.parametrize("family", BACKBONES)
+@pytest.mark.parametrize("family", ["bert", "elmo", "ulmfit"])
 def test_a_new_network_learns_at_the_same_rate_on_every_backbone(family):
     model = make(family)
     model.compile()

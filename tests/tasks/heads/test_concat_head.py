@@ -6,29 +6,20 @@ import pytest
 import tensorflow as tf
 import tiny
 from eager import without_graphs
+from tiny_tasks import make_tiny_task
 
-import zoo
-from zoo.registry import build_backbone
 from zoo.tasks import TextClassifier
 from zoo.tasks.heads.concat_head import BatchNormalization
-from zoo.text import CharacterTokenizer, WordPieceTokenizer
-
-BACKBONES = {
-    "ulmfit": (tiny.ULMFIT_CONFIG, lambda: WordPieceTokenizer(tiny.VOCABULARY)),
-    "elmo": (tiny.ELMO_CONFIG, lambda: CharacterTokenizer(12, tiny.WORDS)),
-}
 
 
 def make(family="ulmfit", **options):
-    keras.utils.set_random_seed(0)
-    config, tokenizer = BACKBONES[family]
-    backbone = build_backbone(family, config)
-    options = {"labels": tiny.LABELS, "head": "concat_pooling", **options}
-    return TextClassifier(backbone, tokenizer(), **options)
+    return make_tiny_task(
+        TextClassifier, family, **{"head": "concat_pooling", **options}
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", BACKBONES)
+@pytest.mark.parametrize("family", ["ulmfit", "elmo"])
 def test_it_learns(family):
     texts, labels = tiny.make_texts(64)
     model = make(family, head_dropout=0.0)
@@ -37,33 +28,6 @@ def test_it_learns(family):
     with without_graphs():
         scores = model.evaluate(texts, labels, verbose=0, return_dict=True)
     assert scores["accuracy"] > 0.9
-
-
-@pytest.mark.usefixtures("eagerly")
-@pytest.mark.shown("ulmfit")
-@pytest.mark.parametrize("family", BACKBONES)
-def test_a_file_and_a_preset_hold_it(family, tmp_path):
-    texts, labels = tiny.make_texts(9)
-    model = make(family)
-    model.compile(keras.optimizers.Adam(1e-2))
-    model.train_on_batch(texts, labels)  # also changes the batch statistics
-    expected = model.predict(texts, verbose=0)
-    model.save(tmp_path / "model.keras")
-    model.save_to_preset(tmp_path / "preset")
-    for path, load in (("model.keras", zoo.load_model), ("preset", zoo.from_preset)):
-        loaded = load(tmp_path / path)
-        assert loaded.options["head"] == "concat_pooling"
-        found = loaded.predict(texts, verbose=0)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_neighbours_and_padding_do_not_change_an_answer():
-    model = make()
-    texts = ["a good film", "", "the " * 40 + "end"]
-    together = model.predict(texts, verbose=0)
-    alone = [model.predict([text], verbose=0)[0] for text in texts]
-    np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ import tensorflow as tf
 import tiny
 from eager import without_graphs
 from tiny_gpt import tiny_byte_tokenizer
+from tiny_tasks import make_tiny_task
 
-import zoo
 from zoo.registry import build_backbone
 from zoo.tasks import MultipleChoice, TextClassifier, TextRegressor
 
@@ -18,12 +18,8 @@ START, DELIMITER, CLASSIFY = (tiny.GPT_CONFIG["vocabulary_size"] + i for i in ra
 
 
 def make(task=TextClassifier, family="gpt", **options):
-    keras.utils.set_random_seed(0)
-    config = tiny.GPT_CONFIG if family == "gpt" else tiny.CONFIG
-    backbone = build_backbone(family, {**config, "vocabulary_size": 400})
-    if task is TextClassifier:
-        options = {"labels": tiny.LABELS, **options}
-    return task(backbone, tiny_byte_tokenizer(), **{"head_dropout": 0.0, **options})
+    options = {"tokenizer": tiny_byte_tokenizer(), "head_dropout": 0.0, **options}
+    return make_tiny_task(task, family, {"vocabulary_size": 400}, **options)
 
 
 def rows_of(model, *columns):
@@ -152,23 +148,6 @@ def test_it_learns(task, options, x, y):
         assert model.evaluate(x, y, verbose=0, return_dict=True)["accuracy"] > 0.9
 
 
-@pytest.mark.usefixtures("eagerly")
-@pytest.mark.shown("MultipleChoice")
-@pytest.mark.parametrize("task", [TextClassifier, MultipleChoice])
-def test_files_hold_it(task, tmp_path):
-    options = {"num_choices": 2} if task is MultipleChoice else {}
-    model = make(task, **options)
-    x = (OTHERS[:5], TEXTS[:5], TEXTS[5:10]) if options else TEXTS[:5]
-    expected = model.predict(x, verbose=0)
-    model.save(tmp_path / "model.keras")
-    model.save_to_preset(tmp_path / "preset")
-    for path, load in (("model.keras", zoo.load_model), ("preset", zoo.from_preset)):
-        loaded = load(tmp_path / path)
-        assert loaded.options == model.options
-        found = loaded.predict(x, verbose=0)
-        np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_choices_are_compared_with_each_other():
@@ -210,7 +189,7 @@ def test_long_texts_lose_tokens_of_the_longer_one():
         ({"pooling": "mean"}, "`pooling` needs `head='linear'`"),
         (
             {"task": MultipleChoice, "num_choices": 1},
-            "`num_choices` must be an integer of at least 2",
+            "`num_choices` must be .* least 2",
         ),
         ({"task": MultipleChoice, "head": "other"}, "`head` must be one of"),
     ],

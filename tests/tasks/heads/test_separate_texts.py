@@ -5,33 +5,24 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from tiny_tasks import make_tiny_task
 
 import zoo
 from zoo.family import FAMILIES
 from zoo.registry import build_backbone
-from zoo.tasks import MultipleChoice, TextClassifier, TextRegressor
-from zoo.text import CharacterTokenizer, WordPieceTokenizer
+from zoo.tasks import MultipleChoice, TextRegressor
 
-BACKBONES = {
-    "bert": (tiny.CONFIG, lambda: WordPieceTokenizer(tiny.VOCABULARY)),
-    "elmo": (tiny.ELMO_CONFIG, lambda: CharacterTokenizer(12, tiny.WORDS)),
-    "ulmfit": (tiny.ULMFIT_CONFIG, lambda: WordPieceTokenizer(tiny.VOCABULARY)),
-}
 TEXTS, LABELS = tiny.make_texts(48, longest=6)
 OTHERS, _ = tiny.make_texts(48, seed=1, longest=9)
-# Pairs with empty texts, alone or beside others.
-EDGES = ["a good film", "", "the " * 25 + "end", ""], ["", "fine", "dull", ""]
 
 pytestmark = pytest.mark.usefixtures("eagerly")
 
 
 def make(family="elmo", kind=TextRegressor, **options):
     """A task for pairs, which compares their texts."""
-    keras.utils.set_random_seed(0)
-    config, tokenizer = BACKBONES[family]
     if kind is not MultipleChoice:
         options = {"pair": True, **options}
-    model = kind(build_backbone(family, config), tokenizer(), **options)
+    model = make_tiny_task(kind, family, **options)
     model.compile(keras.optimizers.Adam(1e-2))
     return model
 
@@ -96,43 +87,11 @@ def test_both_texts_train_the_backbone(model):
             assert np.abs(tf.convert_to_tensor(gradient)).max() > 0
 
 
-@pytest.mark.parametrize(
-    "family", ["elmo", pytest.param("ulmfit", marks=pytest.mark.slow)]
-)
-def test_a_file_and_a_preset_hold_it(family, tmp_path):
-    model = make(family, TextClassifier, labels=tiny.LABELS)
-    expected = model.predict(EDGES, verbose=0)
-    model.save(tmp_path / "model.keras")
+def test_another_pooling_of_a_preset_has_a_new_head(model, tmp_path):
     model.save_to_preset(tmp_path / "preset")
-    for path, load in (("model.keras", zoo.load_model), ("preset", zoo.from_preset)):
-        loaded = load(tmp_path / path)
-        assert loaded.options == model.options and loaded.pair
-        np.testing.assert_allclose(loaded.predict(EDGES, verbose=0), expected)
-    assert zoo.from_preset(tmp_path / "preset").new_heads == ()
-    for pooling in ("mean", "compare"):
-        other = zoo.from_preset(
-            tmp_path / "preset", pooling=pooling, pair=pooling == "compare"
-        )
-        assert other.new_heads == (("classifier",) if pooling == "mean" else ())
-
-
-def test_neighbours_and_padding_do_not_change_an_answer(model):
-    together = model.predict(EDGES, verbose=0)
-    assert np.isfinite(together).all()
-    for number, row in enumerate(zip(*EDGES, strict=True)):
-        alone = model.predict(tuple([text] for text in row), verbose=0)
-        np.testing.assert_allclose(alone[0], together[number], atol=1e-5)
-
-
-@pytest.mark.slow
-def test_an_export_answers_the_same(model, tmp_path):
-    expected = model.answer(EDGES)["value"]
-    version = model.export(tmp_path / "export")
-    served = tf.saved_model.load(version).signatures["serving_default"]
-    found = served(text=tf.constant(EDGES[0]), text_pair=tf.constant(EDGES[1]))
-    np.testing.assert_allclose(found["value"], expected, atol=1e-5)
-    failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
-    assert not failed, zoo.serving.format_findings(failed)
+    for pooling, new in (("mean", ("classifier",)), ("compare", ())):
+        options = {"pooling": pooling, "pair": pooling == "compare"}
+        assert zoo.from_preset(tmp_path / "preset", **options).new_heads == new
 
 
 def test_what_it_does_not_take_is_an_error(model):
@@ -150,7 +109,7 @@ def test_to_learn_a_pair_as_one_text_gives_a_warning(model, options):
     joined = TextRegressor(model.backbone, model.tokenizer, **options)
     segments = make("bert", pair=False)
     with pytest.warns(UserWarning, match="two texts of a pair as one text") as found:
-        joined.fit(EDGES, [0, 1, 2, 3], verbose=0)
+        joined.fit((TEXTS[:4], OTHERS[:4]), [0, 1, 2, 3], verbose=0)
         for quiet in (model, segments, joined):
             quiet.check_columns(2, training=True)
     (warning,) = [row for row in found if "as one text" in str(row.message)]

@@ -57,12 +57,15 @@ def writers():
         ({"suppressed": [10**6]}, "`suppressed` must be tokens of the model"),
         ({"suppressed": range(3000)}, "`suppressed` must"),
         ({"num_beams": 10000}, "`num_beams` must be an integer from 1 to 1,000"),
+        ({"num_beams": 0}, "`num_beams` must be an integer from 1 to 1,000"),
+        ({"max_new_tokens": 0}, "`max_new_tokens` must be"),
+        ({"top_p": 0}, "`top_p` must be a number in"),
+        ({"temperature": -1.0}, "`temperature` must be a positive number"),
         ({"seed": None}, "`seed` must be an integer"),
         ({"stop": 5}, "`stop` must be a text"),
-        (
-            {"repetition_penalty": None},
-            "`repetition_penalty` must be a positive number",
-        ),
+        ({"stop": [""]}, "`stop` must be a text"),
+        ({"repetition_penalty": None}, "`repetition_penalty` must be a positive num"),
+        ({"beams": 2}, "An option must be one of"),
     ],
 )
 def test_wrong_options_raise_errors(writers, kind, options, message):
@@ -76,6 +79,8 @@ def test_wrong_options_raise_errors(writers, kind, options, message):
 def test_options_that_a_task_does_not_have(writers):
     with pytest.raises(ValueError, match="An option must be one of .*extra_tokens"):
         writers("gpt")[1](TEXTS, extra_tokens=3)
+    with pytest.raises(ValueError, match="`max_new_tokens` must be at most 96"):
+        writers("gpt")[1](TEXTS, max_new_tokens=97)
     with pytest.raises(ValueError, match="`generation` must be a dict"):
         make_translator(generation="beams")
 
@@ -83,12 +88,9 @@ def test_options_that_a_task_does_not_have(writers):
 def test_defaults_of_a_task_are_plain_numbers():
     own = {"temperature": np.float32(0.5), "top_k": np.int64(3), "stop": ["a"]}
     model = test_gpt_generation.make(generation=own)
-    assert model.options["generation"] == {
-        "temperature": 0.5,
-        "top_k": 3,
-        "stop": ("a",),
-    }
-    assert type(model.options["generation"]["top_k"]) is int
+    found = model.options["generation"]
+    assert found == {"temperature": 0.5, "top_k": 3, "stop": ("a",)}
+    assert type(found["top_k"]) is int
 
 
 @EVERY
@@ -124,7 +126,8 @@ def test_few_compiled_functions_serve_all_options(writers, kind):
         elif number:
             options["num_beams"] = number
             options["length_penalty"] = draw.uniform(-1, 2)
-        found.add(str(write(TEXTS, **options)))
+        texts = (TEXTS, TEXTS[:1], TEXTS * 2)[number // 3 % 3]
+        found.add(str(write(texts, **options)))
     assert len(found) > 6
     functions = list(model.answer_function.values())
     assert len(functions) == 4

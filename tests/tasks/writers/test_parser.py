@@ -1,11 +1,13 @@
 """The parser: from sentences to trees, in Python and in an exported graph."""
 
 import concurrent.futures
+import functools
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 
 import zoo
 from zoo.registry import build_backbone
@@ -35,23 +37,12 @@ TREES = [
 CLEAN = [read_tree(tree, clean=True) for tree in TREES]
 SENTENCES = [[word for _, word in find_leaves(tree)] for tree in CLEAN]
 TEXTS = [" ".join(words) for words in SENTENCES]
-OTHERS = [
-    "",
-    "   ",
-    "cat",
-    "( ( )",
-    "The\u00a0caf\u00e9 sits :-) ,",
-    "A dog sees the cat . " * 6,
-]
+OTHERS = ["", "   ", "cat", "( ( )", "The\u00a0caf\u00e9 sits :-) ,"]
+OTHERS += ["A dog sees the cat . " * 6]
 CONFIG = {
-    "vocabulary_size": 362,
-    "hidden_dim": 16,
-    "num_encoder_layers": 1,
-    "num_decoder_layers": 1,
-    "num_heads": 2,
-    "intermediate_dim": 32,
-    "max_sequence_length": 64,
-    "dropout": 0.0,
+    **tiny.TRANSFORMER_CONFIG,
+    **dict.fromkeys(("num_encoder_layers", "num_decoder_layers"), 1),
+    **{"vocabulary_size": 362, "max_sequence_length": 64},
 }
 KINDS = ["tensor2tensor", "vinyals", "numbered"]
 
@@ -199,7 +190,9 @@ def test_training_finds_the_trees(make_parser, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_export_answers_as_the_parser_does(make_parser, tmp_path):
+def test_an_export_passes_the_doctor_and_answers_as_the_parser_does(
+    make_parser, tmp_path
+):
     parser = make_parser(generation={"num_beams": 2, "max_new_tokens": 40})
     version = parser.export(tmp_path / "model")
     graph = SavedGraph(version)
@@ -209,18 +202,11 @@ def test_an_export_answers_as_the_parser_does(make_parser, tmp_path):
     expected, scores = parser.parse(texts.tolist(), return_scores=True)
     assert [text.decode() for text in answer.outputs["tree"]] == expected
     np.testing.assert_allclose(answer.outputs["score"], scores, atol=1e-4)
-    answer = parser.answer(texts.tolist())
-    assert answer["tree"].tolist() == expected
-
-
-@pytest.mark.slow
-def test_an_export_passes_the_doctor_and_answers_threads(make_parser, tmp_path):
-    parser = make_parser(generation={"num_beams": 2, "max_new_tokens": 40})
-    version = parser.export(tmp_path / "model")
+    assert parser.answer(texts.tolist())["tree"].tolist() == expected
     failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
     assert not failed, zoo.serving.format_findings(failed)
     signature = tf.saved_model.load(str(version)).signatures["serving_default"]
-    batches = [[*TEXTS, *OTHERS][i % 5 :][: 1 + i % 4] for i in range(16)]
+    batches = [texts[i % 5 :][: 1 + i % 4].tolist() for i in range(16)]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         found = [*pool.map(lambda rows: signature(tf.constant(rows)), batches)]
     for batch, answer in zip(batches, found, strict=True):
@@ -231,33 +217,35 @@ def test_an_export_passes_the_doctor_and_answers_threads(make_parser, tmp_path):
 def test_a_dataset_of_trees_of_other_sentences(make_parser):
     parser = make_parser()
     parser.compile(keras.optimizers.SGD(0.0), run_eagerly=True)
-    for trees, right in ((TREES, True), (TREES[1:] + TREES[:1], False)):
-        dataset = tf.data.Dataset.from_tensor_slices((TEXTS, trees)).batch(3)
-        if right:
-            parser.evaluate(dataset, verbose=0)
-            continue
-        with pytest.raises(
-            tf.errors.InvalidArgumentError, match="a leaf for every word"
-        ):
-            parser.evaluate(dataset, verbose=0)
+    right, wrong = (
+        tf.data.Dataset.from_tensor_slices((TEXTS, trees)).batch(3)
+        for trees in (TREES, TREES[1:] + TREES[:1])
+    )
+    parser.evaluate(right, verbose=0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a leaf for every word"):
+        parser.evaluate(wrong, verbose=0)
 
 
-def test_wrong_arguments_raise_errors(make_parser, parser, model_file):
-    with pytest.raises(ValueError, match="a leaf for every word. Received: 4 leaves "):
-        parser.fit(["The cat sits."], TREES[:1], verbose=0)
-    with pytest.raises(ValueError, match="Every bracket of a tree must close"):
-        parser.fit(TEXTS[:1], ["(S (NN a)"], verbose=0)
-    with pytest.raises(ValueError, match="`y` must be a list with one text for each"):
-        parser.fit(TEXTS[:1], [3], verbose=0)
-    tokenizer = ParsingTokenizer(model_file, ["S", "/S", "NN"])
-    with pytest.raises(ValueError, match="must have the tokens of the tokenizer's tr"):
-        zoo.Parser(parser.backbone, tokenizer)
-    with pytest.raises(ValueError, match="must have the tag of a leaf. Received: "):
-        ParsingTokenizer(model_file, ["S", "/S"])
-    with pytest.raises(ValueError, match="`kind` must be one of"):
-        ParsingTokenizer(model_file, ["S"], "other")
-    with pytest.raises(ValueError, match="all numbers from #0 to #31"):
-        ParsingTokenizer(model_file, ["S", "/S", "NN", "#0"], "numbered")
+def test_wrong_arguments_raise_errors(parser, model_file):
+    few = ParsingTokenizer(model_file, ["S", "/S", "NN"])
+    fit, make = parser.fit, functools.partial(ParsingTokenizer, model_file)
+    for call, message in (
+        (
+            lambda: fit(["The cat sits."], TREES[:1]),
+            "for every word. Received: 4 leaves ",
+        ),
+        (lambda: fit(TEXTS[:1], ["(S (NN a)"]), "Every bracket of a tree must close"),
+        (lambda: fit(TEXTS[:1], [3]), "`y` must be a list with one text for each"),
+        (
+            lambda: zoo.Parser(parser.backbone, few),
+            "have the tokens of the tokenizer's",
+        ),
+        (lambda: make(["S", "/S"]), "must have the tag of a leaf. Received: "),
+        (lambda: make(["S"], "other"), "`kind` must be one of"),
+        (lambda: make(["S", "/S", "NN", "#0"], "numbered"), "numbers from #0 to #31"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 @pytest.mark.shown("tensor2tensor-200")
@@ -287,10 +275,8 @@ def test_random_walks_in_the_grammar_are_trees(make_parser):
     words = np.random.default_rng(1).integers(0, 14, rows).astype("int32")
 
     def step(tokens, states):
-        shape = (len(tokens), tokenizer.target_vocabulary_size)
-        return tf.random.stateless_normal(shape, (states["n"], 7)), {
-            "n": states["n"] + 1
-        }
+        shape, n = (len(tokens), tokenizer.target_vocabulary_size), states["n"]
+        return tf.random.stateless_normal(shape, (n, 7)), {"n": n + 1}
 
     for limit in (16, 60):
         limits = tf.fill([rows], limit)
