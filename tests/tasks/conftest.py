@@ -8,7 +8,8 @@ import tiny
 @pytest.fixture(scope="module")
 def models(tokenizer):
     """Function of a task's name: the task on a tiny BERT, one for all tests."""
-    from zoo.registry import build_backbone
+    from tiny_tasks import make_tiny_task
+
     from zoo.tasks import TASKS
 
     options = {
@@ -19,10 +20,9 @@ def models(tokenizer):
 
     def make(name):
         if name not in found:
-            keras.utils.set_random_seed(5)
-            config = {**tiny.CONFIG, "causal": name == "causal_lm"}
-            backbone = build_backbone("bert", config)
-            found[name] = TASKS[name](backbone, tokenizer, **options.get(name, {}))
+            config = {"causal": name == "causal_lm"}
+            given = {"tokenizer": tokenizer, **options.get(name, {})}
+            found[name] = make_tiny_task(TASKS[name], config=config, seed=5, **given)
             found[name].compile(keras.optimizers.SGD(0.0), run_eagerly=True)
         return found[name]
 

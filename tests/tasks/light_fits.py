@@ -4,9 +4,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 import tiny
+from tiny_tasks import make_tiny_task
 
-from zoo.registry import build_backbone
 from zoo.tasks import TextClassifier
+from zoo.training import WarmupLinearDecay
 
 EAGER = {"run_eagerly": True}
 RATE, SIZE = 0.01, 8
@@ -67,11 +68,14 @@ class Seen:
         return [np.asarray(batch[0]["token_ids"]).tolist() for batch in self.batches]
 
 
+def formula(updates):
+    """The rates of the default schedule, list of float."""
+    schedule = WarmupLinearDecay(RATE, updates // 10, updates)
+    return [float(schedule(update)) for update in range(updates)]
+
+
 def make(tokenizer, **options):
-    keras.utils.set_random_seed(1)
-    config = {**tiny.CONFIG, "num_layers": 1}
-    model = TextClassifier(
-        build_backbone("bert", config), tokenizer, tiny.LABELS, **options
-    )
+    options = {"tokenizer": tokenizer, **options}
+    model = make_tiny_task(TextClassifier, config={"num_layers": 1}, seed=1, **options)
     model.compile(learning_rate=RATE, **EAGER)
     return model

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tiny
+from tiny_tasks import make_tiny_task
 
 import zoo
 from zoo.registry import build_backbone
@@ -16,9 +17,7 @@ CHOICES = ["good", "a bad film", "", "lovely plot", "the end"]
 
 @pytest.fixture(scope="module")
 def model():
-    keras.utils.set_random_seed(1)
-    backbone = build_backbone("bert", tiny.CONFIG)
-    return MultipleChoice(backbone, WordPieceTokenizer(tiny.VOCABULARY), num_choices=2)
+    return make_tiny_task(MultipleChoice, seed=1, num_choices=2)
 
 
 @pytest.mark.shown("3")

@@ -8,27 +8,21 @@ import pytest
 import tensorflow as tf
 import tiny
 from command_line import run
+from tiny_tasks import make_tiny_task
 
 import zoo
-from zoo.registry import build_backbone
 from zoo.tasks import TextClassifier, TextEnsemble, TextRegressor
-from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
 TEXTS, LABELS = tiny.make_texts(9)
 PAIRS = (TEXTS, TEXTS[::-1])
 
 
-def make_member(family, labels=tiny.LABELS, seed=3, tokenizer=True, dtype=None):
-    keras.utils.set_random_seed(seed)
-    if family == "bert":
-        backbone = build_backbone("bert", {**tiny.CONFIG, "num_layers": 1}, dtype)
-        known = WordPieceTokenizer(tiny.VOCABULARY)
-    else:
-        backbone, known = build_backbone("elmo", tiny.ELMO_CONFIG), CharacterTokenizer()
-    model = TextClassifier(backbone, known if tokenizer else None, labels)
-    model.get_layer("classifier").kernel.assign(
-        keras.random.normal((model.get_layer("classifier").kernel.shape), seed=seed)
-    )
+def make_member(family, labels=tiny.LABELS, **options):
+    config = {"num_layers": 1} if family == "bert" else {}
+    options = {"labels": labels, "seed": 3, **options}
+    model = make_tiny_task(TextClassifier, family, config, **options)
+    kernel = model.get_layer("classifier").kernel
+    kernel.assign(keras.random.normal(kernel.shape, seed=3))
     return model
 
 
@@ -123,7 +117,7 @@ def test_a_preset_directory_holds_it(ensemble, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", [None, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pair", [None, True])
 def test_an_export_passes_the_doctor(ensemble, pair, tmp_path):
     version = ensemble.export(tmp_path / "export", pair=pair)
     failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
@@ -153,7 +147,7 @@ def test_what_cannot_be_combined_is_an_error(members):
     with pytest.raises(ValueError, match=r"the same labels. Received: .* \['a', 'b'\]"):
         TextEnsemble([members[0], make_member("bert", ["a", "b"])])
     with pytest.raises(ValueError, match="must have a tokenizer"):
-        TextEnsemble([members[0], make_member("bert", tokenizer=False)])
+        TextEnsemble([members[0], make_member("bert", tokenizer=None)])
     with pytest.raises(TypeError, match="a TextClassifier. Received: TextRegressor"):
         TextEnsemble([members[0], TextRegressor(members[0].backbone)])
 

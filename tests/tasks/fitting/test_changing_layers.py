@@ -37,14 +37,10 @@ def slots(model, layer):
     }
 
 
-@pytest.fixture(
-    params=[
-        "plain",
-        pytest.param("scaled", marks=pytest.mark.half_precision),
-        pytest.param("averaging", marks=pytest.mark.slow),
-        "replicas",
-    ],
-)
+SCALED = pytest.param("scaled", marks=pytest.mark.half_precision)
+
+
+@pytest.fixture(params=["plain", SCALED, "averaging", "replicas"])
 def model(request):
     if request.param == "replicas":
         return compiled(strategy=request.getfixturevalue("two_replicas"))

@@ -5,15 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from light_fits import EAGER, RATE, formula
 from two_heads import weights_of
 
 import zoo
 from zoo.layers import enable_lora
 from zoo.training import AdamW, PlannedDecay, WarmupLinearDecay
 from zoo.training.update_plan import unwrapped
-
-EAGER = {"run_eagerly": True}
-RATE = 0.01
 
 
 class Rates(keras.callbacks.Callback):
@@ -45,11 +43,6 @@ def make_default(make_task):
         return task
 
     return make
-
-
-def formula(updates):
-    schedule = WarmupLinearDecay(RATE, updates // 10, updates)
-    return [float(schedule(update)) for update in range(updates)]
 
 
 def fit(model, *data, stop=None, **options):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from tiny_tasks import make_tiny_task
 
-from zoo.registry import build_backbone
 from zoo.tasks import TASKS, TextClassifier
 
 TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
@@ -122,10 +122,8 @@ TABLES = {
 
 
 @pytest.fixture(scope="module")
-def classifier(tokenizer):
-    keras.utils.set_random_seed(5)
-    config = {**tiny.CONFIG, "num_layers": 1}
-    model = TextClassifier(build_backbone("bert", config), tokenizer, tiny.LABELS)
+def classifier():
+    model = make_tiny_task(TextClassifier, config={"num_layers": 1}, seed=5)
     model.compile(**EAGER)
     return model
 

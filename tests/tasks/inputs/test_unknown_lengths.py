@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from light_fits import NUMBERS, RATE, SIZE, TEXTS, Batches, Seen, make, slices
+from light_fits import NUMBERS, RATE, SIZE, TEXTS, Batches, Seen, formula, make, slices
+from tiny_tasks import make_tiny_task
 
 from zoo.data import read_ahead
-from zoo.registry import build_backbone
 from zoo.tasks import TextClassifier
 from zoo.training import WarmupLinearDecay
 
@@ -73,11 +73,6 @@ HOLDERS = {
 def iter_of(rows):
     """A generator."""
     yield from rows
-
-
-def formula(updates):
-    schedule = WarmupLinearDecay(RATE, updates // 10, updates)
-    return [float(schedule(update)) for update in range(updates)]
 
 
 @pytest.mark.parametrize("name", HOLDERS)
@@ -195,17 +190,16 @@ def draw_reviews(count, seed):
 
 
 @pytest.fixture(scope="module")
-def accuracy(tokenizer):
+def accuracy():
     """Function of what holds rows: the mean accuracy of three seeds, held-out rows."""
     held_out = draw_reviews(500, seed=6)
+    config = {"num_layers": 1, "initializer_range": 0.1}
 
     def mean(hold):
         found = []
         for seed in range(3):
-            keras.utils.set_random_seed(seed)
-            config = {**tiny.CONFIG, "num_layers": 1, "initializer_range": 0.1}
-            backbone = build_backbone("bert", config)
-            model = TextClassifier(backbone, tokenizer, tiny.LABELS, pooling="mean")
+            options = {"config": config, "seed": seed, "pooling": "mean"}
+            model = make_tiny_task(TextClassifier, **options)
             model.compile(learning_rate=RATE)
             data, options = hold(*draw_reviews(960, seed=5), 16)
             model.fit(*data, epochs=1, verbose=0, seed=seed, **options)

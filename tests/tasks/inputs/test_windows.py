@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from tiny_tasks import make_tiny_task
 
-from zoo.registry import build_backbone
 from zoo.tasks import CausalLM, TextClassifier
 from zoo.tasks.classifiers import sequence_task
 from zoo.tasks.inputs import windows
-from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
 LONG = "the end of a film was not so good , but two or three in it ! " * 12
 TEXTS = [LONG, "", "a good film", LONG[:400], "bad"]
@@ -18,12 +17,11 @@ MODELS = [("lstm", False), ("lstm", True), ("qrnn", False), ("qrnn", True)]
 
 
 def make(cell="lstm", reverse=False, head="concat_pooling", dtype=None, **options):
-    keras.utils.set_random_seed(0)
     fields = {k: options.pop(k) for k in {*tiny.ULMFIT_CONFIG} & {*options}}
     fields |= {"cell": cell, "reverse": reverse, "initializer_range": 0.5}
-    backbone = build_backbone("ulmfit", {**tiny.ULMFIT_CONFIG, **fields}, dtype)
-    known = WordPieceTokenizer(tiny.VOCABULARY)
-    model = TextClassifier(backbone, known, tiny.LABELS, head=head, **options)
+    model = make_tiny_task(
+        TextClassifier, "ulmfit", fields, dtype, head=head, **options
+    )
     kernel = model.get_layer("classifier").kernel
     kernel.assign(keras.random.normal(kernel.shape, seed=1))
     return model
@@ -42,9 +40,7 @@ def lengths_read(model, monkeypatch):
 
 
 @pytest.mark.shown("qrnn-True-concat_pooling")
-@pytest.mark.parametrize(
-    "head", ["concat_pooling", pytest.param("linear", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("head", ["concat_pooling", "linear"])
 @pytest.mark.parametrize("cell, reverse", MODELS)
 def test_windows_give_the_logits_of_the_whole_text(cell, reverse, head, monkeypatch):
     model = make(cell, reverse, head)
@@ -148,11 +144,8 @@ def test_long_documents_are_trained(kind, request, monkeypatch):
 
 @pytest.mark.slow
 def test_a_backbone_of_two_directions_reads_whole_documents():
-    keras.utils.set_random_seed(0)
-    backbone = build_backbone("elmo", tiny.ELMO_CONFIG)
-    known = CharacterTokenizer(12, tiny.WORDS)
-    model = TextClassifier(backbone, known, tiny.LABELS, head="concat_pooling")
-    assert not backbone.carries_states and not model.reads_windows
+    model = make_tiny_task(TextClassifier, "elmo", head="concat_pooling")
+    assert not model.backbone.carries_states and not model.reads_windows
     texts = [LONG * 8, "", "a good film"]
     together = model.predict(texts, verbose=0)
     alone = [model.predict([text], verbose=0)[0] for text in texts]

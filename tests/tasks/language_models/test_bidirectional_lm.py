@@ -289,19 +289,6 @@ def test_evaluation_weighs_every_word_alike():
     np.testing.assert_allclose(scores["perplexity"], np.exp(mean), rtol=1e-5)
 
 
-@pytest.mark.slow
-def test_an_export_says_how_likely_a_text_is(tmp_path):
-    model = make()
-    version = model.export(tmp_path / "model")
-    served = tf.saved_model.load(str(version))
-    answers = served.signatures["serving_default"](text=tf.constant([*TEXTS[:3], ""]))
-    expected = model.answer([*TEXTS[:3], ""])
-    assert set(answers) == set(expected)
-    for name, values in expected.items():
-        np.testing.assert_allclose(answers[name], values, rtol=1e-5)
-    assert expected["words"][-1] == 1 and np.isfinite(expected["perplexity"]).all()
-
-
 def test_what_it_refuses():
     with pytest.raises(ValueError, match="no vocabulary. Received: None"):
         zoo.BidirectionalLM(make().backbone, CharacterTokenizer(12))

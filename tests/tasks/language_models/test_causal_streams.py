@@ -38,7 +38,8 @@ def make(rows=None, **options):
 
 
 @pytest.mark.usefixtures("eagerly")
-@pytest.mark.parametrize("reverse", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.shown("False")
+@pytest.mark.parametrize("reverse", [False, True])
 def test_windows_of_a_stream_are_one_long_text(reverse):
     reading = make(rows=2, window=7, reverse=reverse)
     whole = make(reverse=reverse)
@@ -107,7 +108,7 @@ def test_an_epoch_has_an_order_of_its_own():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reverse", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("reverse", [False, True])
 def test_an_answer_in_windows_is_that_of_the_whole_text(reverse):
     model = make(reverse=reverse)
     found = model.answer(TEXTS)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-import tiny
 from tiny_gpt import tiny_byte_tokenizer
+from tiny_tasks import make_tiny_task
 
 import zoo
 from zoo.tasks.language_models import masked_lm
@@ -14,28 +14,21 @@ EAGER = {"run_eagerly": True}
 
 
 @pytest.fixture(scope="module")
-def model(tokenizer):
-    import keras
-
-    from zoo.registry import build_backbone
-    from zoo.tasks import MaskedLM
-
-    keras.utils.set_random_seed(2)
-    model = MaskedLM(build_backbone("bert", tiny.CONFIG), tokenizer)
+def model():
+    model = make_tiny_task(zoo.MaskedLM, seed=2)
     model.compile(AdamW(1e-2), **EAGER)
     return model
 
 
 @pytest.mark.slow
-def test_fit_learns_what_is_hidden(model):
+def test_fit_learns_what_is_hidden(make_task):
+    model = make_task("masked_lm", compile=EAGER)
     texts = ["good film", "bad plot"] * 16
     before = model.evaluate(texts, verbose=0)[0]
     model.fit(texts, epochs=15, verbose=0)
     assert model.evaluate(texts, verbose=0)[0] < before / 2
-    tokens = [
-        model.fill_mask(f"{word} [MASK]", k=1)[0][0][0] for word in ("good", "bad")
-    ]
-    assert tokens == ["film", "plot"]
+    filled = model.fill_mask(["good [MASK]", "bad [MASK]"], k=1)
+    assert [row[0][0][0] for row in filled] == ["film", "plot"]
 
 
 def test_fill_mask_gives_the_likeliest_tokens(model, tokenizer):
@@ -114,17 +107,14 @@ def test_an_answer_is_the_first_mask(model):
 def test_a_mask_after_the_last_token_is_reported(model):
     model.truncation_reported = False
     texts = ["the [MASK]", f"{'film ' * model.sequence_length}[MASK]"]
-    with pytest.warns(
-        UserWarning, match="At least 1 of the texts are longer than"
-    ) as told:
+    message = "At least 1 of the texts are longer than"
+    with pytest.warns(UserWarning, match=message) as found:
         answers = model.answer(texts)
-    assert told[0].filename == __file__
+    assert found[0].filename == __file__
     assert (answers["tokens"] == "").tolist() == [[False] * 5, [True] * 5]
 
 
-def test_a_text_has_no_prediction_of_its_own(model):
-    with pytest.raises(TypeError, match="fill_mask"):
-        model.predict(["the [MASK]"], verbose=0)
+def test_a_batch_of_text_has_no_masks(model):
     for method in (model.train_on_batch, model.predict_on_batch):
         with pytest.raises(TypeError, match="`mask_positions`. Received: text"):
             method(["the [MASK]"])
@@ -154,8 +144,6 @@ def test_batches_hold_their_own_targets(model, texts):
     chosen = weight.numpy() == 1
     assert chosen.any(axis=1).all()
     assert y.numpy()[chosen].min() > 4
-    with pytest.raises(ValueError, match="makes its own targets. Received: `y`"):
-        model.fit(texts, ["good"] * 24)
 
 
 def test_a_dataset_of_text_is_masked_too(model, texts):
@@ -174,7 +162,7 @@ def test_a_changed_head_is_kept(make_task, tmp_path):
 
 
 def test_an_answer_computes_one_mask_of_a_text(make_task):
-    task = make_task("masked_lm", compile={"run_eagerly": True})
+    task = make_task("masked_lm", compile=EAGER)
     texts = ["a [MASK] [MASK] film", "[MASK] [MASK] [MASK]", "none"]
     positions, best = masked_lm.fill_masks(task, (tf.constant(texts),), 5, most=1)
     assert best.indices.shape == (3, 1, 5) and positions.to_list() == [[2], [1], []]

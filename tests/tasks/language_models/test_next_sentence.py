@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from tiny_tasks import make_tiny_task
 
 import zoo
 from zoo.registry import build_backbone
 from zoo.tasks import MaskedLM
-from zoo.text import WordPieceTokenizer
 from zoo.training import AdamW
 
 ROWS, L = 12, 10
@@ -17,13 +17,8 @@ TEXTS = ["good film", "bad plot"]
 
 
 def make_model(next_sentence=True, rate=1e-2, **fields):
-    keras.utils.set_random_seed(2)
-    model = MaskedLM(
-        build_backbone("bert", {**tiny.CONFIG, **fields}),
-        WordPieceTokenizer(tiny.VOCABULARY),
-        mask_rate=0.3,
-        next_sentence=next_sentence,
-    )
+    options = {"mask_rate": 0.3, "next_sentence": next_sentence, "seed": 2}
+    model = make_tiny_task(MaskedLM, config=fields, **options)
     # A key's bias has no gradient but noise, which Adam would make a step of.
     model.compile(AdamW(rate, epsilon=1e-3))
     return model
@@ -119,9 +114,8 @@ def test_it_learns_and_its_heads_travel(tmp_path):
 
 
 @pytest.mark.parametrize("x", [TEXTS, (TEXTS, TEXTS[::-1])])
-def test_texts_train_the_first_head_only(tokenizer, x):
-    config = {**tiny.CONFIG, "num_layers": 1}
-    model = zoo.MaskedLM(build_backbone("bert", config), tokenizer, next_sentence=True)
+def test_texts_train_the_first_head_only(x):
+    model = make_model(num_layers=1)
     model.compile(AdamW(1e-2), run_eagerly=True)
     logs = model.evaluate(x, verbose=0, return_dict=True)
     assert logs["loss"] == pytest.approx(logs["masked_lm_loss"], rel=1e-5)

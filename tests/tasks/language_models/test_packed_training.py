@@ -6,7 +6,9 @@ import pytest
 import tensorflow as tf
 import tiny
 from tiny_gpt import tiny_byte_tokenizer
+from tiny_tasks import make_tiny_task
 
+import zoo
 from zoo.registry import build_backbone
 from zoo.tasks import CausalLM
 from zoo.text import WordPieceTokenizer
@@ -15,16 +17,13 @@ TEXTS = ["a good film", "bad", "the story was dull and the music was not so good
 
 
 def make(tokenizer=None, family="gpt", **options):
-    keras.utils.set_random_seed(0)
-    config = {"gpt": tiny.GPT_CONFIG, "ulmfit": tiny.ULMFIT_CONFIG}[family]
     tokenizer = tokenizer or tiny_byte_tokenizer()
-    config = {**config, "vocabulary_size": tokenizer.vocabulary_size}
-    return CausalLM(build_backbone(family, config), tokenizer, **options)
+    config = {"vocabulary_size": tokenizer.vocabulary_size}
+    return make_tiny_task(CausalLM, family, config, tokenizer=tokenizer, **options)
 
 
-@pytest.mark.parametrize(
-    "norm_first", [True, pytest.param(False, marks=pytest.mark.slow)]
-)
+@pytest.mark.shown("True")
+@pytest.mark.parametrize("norm_first", [True, False])
 def test_a_document_in_a_row_is_read_as_alone(norm_first):
     keras.utils.set_random_seed(0)
     config = {**tiny.GPT_CONFIG, "norm_first": norm_first}
@@ -69,8 +68,6 @@ def test_it_learns_a_text_and_where_it_ends(packing):
 
 @pytest.mark.slow
 def test_a_file_holds_how_it_is_trained(tmp_path):
-    import zoo
-
     model = make(packing="documents", stride=8, generation={"max_new_tokens": 3})
     model.save(tmp_path / "model.keras")
     assert zoo.load_model(tmp_path / "model.keras").options == model.options

@@ -4,25 +4,21 @@ import keras
 import numpy as np
 import pytest
 import tiny
+from tiny_tasks import make_tiny_task
 
-from zoo.registry import build_backbone
 from zoo.tasks import TASKS
-from zoo.text import WordPieceTokenizer
 
-FORWARD = {
-    "bert": {**tiny.CONFIG, "num_layers": 1, "causal": True},
-    "ulmfit": {**tiny.ULMFIT_CONFIG, "num_layers": 1},
-}
+FORWARD = {"bert": {"num_layers": 1, "causal": True}, "ulmfit": {"num_layers": 1}}
 CONTEXT = "the film was good , and the music of it was very lovely !"
 
 
-def make(task, family="bert", fields=None, **options):
-    keras.utils.set_random_seed(1)
-    backbone = build_backbone(family, {**FORWARD[family], **(fields or {})})
-    for weight in backbone.weights:
+def make(task, family="bert", fields=(), **options):
+    config = {**FORWARD[family], **dict(fields)}
+    model = make_tiny_task(TASKS[task], family, config, seed=1, **options)
+    for weight in model.backbone.weights:
         if weight.path.endswith("kernel"):
             weight.assign(3 * weight.value)
-    return TASKS[task](backbone, WordPieceTokenizer(tiny.VOCABULARY), **options)
+    return model
 
 
 @pytest.mark.shown("text_classifier", "multiple_choice")
