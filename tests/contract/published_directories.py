@@ -11,7 +11,7 @@ import test_transformer_ctranslate2 as ctranslate2
 import test_transformer_marian_npz as marian_npz
 import test_transformer_opennmt as opennmt
 from bert_golden import GOLDEN as BERT
-from bert_golden import rename, save_as_google, save_tensorflow
+from bert_golden import rename, save_tensorflow
 from gpt_golden import GOLDEN as GPT
 from gpt_golden import write_pair
 from test_ulmfit_files import as_awd_lstm_lm
@@ -47,10 +47,6 @@ def dump(directory, **documents):
         path = directory / f"{name}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(values))
-
-
-def bert_google(directory):
-    save_as_google(directory)
 
 
 def bert_garden(directory):
