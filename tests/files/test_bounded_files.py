@@ -88,7 +88,9 @@ DATA_READERS = {
 REFUSED = {
     **{
         f"pickle of strings, {name}": (
-            *("itos.pkl", content, read_strings),
+            "itos.pkl",
+            content,
+            read_strings,
             "` must.* its pickle was refused",
         )
         for name, content in PICKLES.items()

@@ -6,8 +6,12 @@ from zoo.checks.user_warnings import warn_user
 GENERATION_FILE, OLDER_FILE = "generation_config.json", "config.json"
 # Our options, and their names there. Those of samples count with `do_sample` only.
 SAME_NAMES = (
-    *("num_beams", "length_penalty", "repetition_penalty", "no_repeat_ngram_size"),
-    *("max_new_tokens", "min_new_tokens"),
+    "num_beams",
+    "length_penalty",
+    "repetition_penalty",
+    "no_repeat_ngram_size",
+    "max_new_tokens",
+    "min_new_tokens",
 )
 GENERATION_NAMES = {
     **{name: name for name in SAME_NAMES},

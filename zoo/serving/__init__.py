@@ -7,11 +7,16 @@ import importlib
 
 _MODULES = {
     "Finding": "lint",
+    "Signature": "export",
     "ask": "session",
-    **dict.fromkeys(("Signature", "write_version"), "export"),
-    **dict.fromkeys(("batching_config", "curl_lines", "docker_lines"), "client"),
-    **dict.fromkeys(("models_config", "predict"), "client"),
-    **dict.fromkeys(("diagnose", "format_findings"), "doctor"),
+    "batching_config": "client",
+    "curl_lines": "client",
+    "diagnose": "doctor",
+    "docker_lines": "client",
+    "format_findings": "doctor",
+    "models_config": "client",
+    "predict": "client",
+    "write_version": "export",
 }
 
 __all__ = list(_MODULES)

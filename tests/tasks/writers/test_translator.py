@@ -118,7 +118,8 @@ def test_the_decoder_reads_the_target_moved_by_one(translator):
         (lambda m: m.translate(["a"], max_new_tokens=49), ValueError, "at most 48"),
         (
             lambda m: m.translate(["a"], num_beams=2, stream=True),
-            *(ValueError, "there is one output for each text"),
+            ValueError,
+            "there is one output for each text",
         ),
         (lambda m: m.fit(["a", "b"], ["c"]), ValueError, "same"),
         (lambda m: m.fit(["a"], [1]), ValueError, "one text for each"),

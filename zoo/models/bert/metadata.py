@@ -43,8 +43,12 @@ SUPPORTED = {
 # Classes of Hugging Face that split texts as Google's code, and what their files have
 # then: the steps in tokenizer.json, its model, and options of tokenizer_config.json.
 TOKENIZERS = (
-    *("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"),
-    *("MobileBertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),
+    "BertTokenizer",
+    "DistilBertTokenizer",
+    "ElectraTokenizer",
+    "MobileBertTokenizer",
+    "PreTrainedTokenizer",
+    "TokenizersBackend",
 )
 STEPS = {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
 MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##"}

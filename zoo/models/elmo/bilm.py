@@ -24,8 +24,12 @@ CNN_OPTIONS = {
     "activation": "activation",
 }
 REQUIRED_OPTIONS = (
-    *("dim", "projection_dim", "n_layers"),
-    *("filters", "n_highway", "activation"),
+    "dim",
+    "projection_dim",
+    "n_layers",
+    "filters",
+    "n_highway",
+    "activation",
 )
 DAMAGES = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 # What the authors' training leaves out if it is not set, and what AllenNLP assumes.

@@ -46,7 +46,11 @@ LSTM_ROWS = [
 ENCODER = {k: ours for k, ours in LSTM_OPTIONS.items() if ours != "residual"}
 TOKEN_EMBEDDER = {"char_dim": "embedding_dim", **CNN_OPTIONS}
 SIZES = (
-    *("lstm_dim", "projection_dim", "num_layers", "embedding_dim", "num_highways"),
+    "lstm_dim",
+    "projection_dim",
+    "num_layers",
+    "embedding_dim",
+    "num_highways",
     "max_characters",
 )
 

@@ -42,8 +42,13 @@ BACKBONES = ("GPT2Model", "OpenAIGPTModel")
 # The first parts of the names of the arrays of other heads.
 HEADS = ("score", "classifier", "qa_outputs", "multiple_choice_head")
 KERAS_NLP_FIELDS = (
-    *("vocabulary_size", "hidden_dim", "num_layers", "num_heads", "intermediate_dim"),
-    *("max_sequence_length", "dropout"),
+    "vocabulary_size",
+    "hidden_dim",
+    "num_layers",
+    "num_heads",
+    "intermediate_dim",
+    "max_sequence_length",
+    "dropout",
 )
 # What is a constant in keras-nlp.
 KERAS_NLP = {"norm_first": True, "activation": "gelu_tanh", "layer_norm_epsilon": 1e-5}

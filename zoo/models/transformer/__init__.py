@@ -10,8 +10,12 @@ __all__ = ["CONFIGS", "FAMILY", "Transformer", "TransformerConfig"]
 FAMILY = Family(
     backbone=Transformer,
     tokenizers=(
-        *("SentencePieceTokenizer", "BytePairTokenizer", "MarianTokenizer"),
-        *("ParsingTokenizer", "SubwordTokenizer", "TokenListTokenizer"),
+        "SentencePieceTokenizer",
+        "BytePairTokenizer",
+        "MarianTokenizer",
+        "ParsingTokenizer",
+        "SubwordTokenizer",
+        "TokenListTokenizer",
     ),
     learning_rate=3e-4,
     layouts=LAYOUTS,

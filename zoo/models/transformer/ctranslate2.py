@@ -10,13 +10,22 @@ from zoo.models.transformer.published_files import count_blocks, read_token_list
 from zoo.models.transformer.tables import FUSED
 
 CTRANSLATE2_OPTIONS = {
-    *("activation", "alignment_heads", "alignment_layer", "embeddings_merge"),
-    *("num_heads", "pre_norm", "scale_embeddings"),
+    "activation",
+    "alignment_heads",
+    "alignment_layer",
+    "embeddings_merge",
+    "num_heads",
+    "pre_norm",
+    "scale_embeddings",
 }
 # Options that `Transformer` does not have. In files of its models they are 0.
 UNSUPPORTED = {
-    *("alibi", "alibi_use_positive_positions", "multi_query_attention"),
-    *("scale_alibi", "scale_outputs", "start_from_zero_embedding"),
+    "alibi",
+    "alibi_use_positive_positions",
+    "multi_query_attention",
+    "scale_alibi",
+    "scale_outputs",
+    "start_from_zero_embedding",
 }
 # The number of heads of models whose files do not say it, by the name of the model.
 HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}

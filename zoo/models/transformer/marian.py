@@ -35,8 +35,13 @@ FIXED_FIELDS = {
 }
 # Options, and the values that are known here; None for a file without the option.
 SWITCHES = (
-    *("no-projection", "no-bias", "no-affine", "pool", "rnn-projection"),
-    *("train-positions", "train-position-embeddings"),
+    "no-projection",
+    "no-bias",
+    "no-affine",
+    "pool",
+    "rnn-projection",
+    "train-positions",
+    "train-position-embeddings",
 )
 KNOWN_OPTIONS = {
     "type": ("transformer",),

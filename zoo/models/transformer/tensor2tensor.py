@@ -20,8 +20,10 @@ TARGET_SPACES = f"{BODY}target_space_embedding/kernel"
 # The options that change what is computed, and the values that `Transformer` supports.
 # The first value is the default.
 SWITCHES = (
-    *("proximity_bias", "unidirectional_encoder"),
-    *("attention_variables_3d", "symbol_modality_skip_top"),
+    "proximity_bias",
+    "unidirectional_encoder",
+    "attention_variables_3d",
+    "symbol_modality_skip_top",
 )
 SUPPORTED = {
     "norm_type": ("layer",),

@@ -8,8 +8,10 @@ from zoo.models.ulmfit.model import ULMFiT
 
 # Copies of the table, of which a file may hold several.
 TABLE = (
-    *("encoder.weight", "encoder_dp.emb.weight"),
-    *("encoder_with_dropout.embed.weight", "decoder.weight"),
+    "encoder.weight",
+    "encoder_dp.emb.weight",
+    "encoder_with_dropout.embed.weight",
+    "decoder.weight",
 )
 CELL_ROWS = {
     "lstm": [

@@ -15,14 +15,20 @@ CROSSENTROPY = "sparse_categorical_crossentropy"
 # scale; and what needs probabilities beside the crossentropies with `from_logits`.
 CLASS_NUMBER_LOSSES = (CROSSENTROPY, "categorical_generalized_cross_entropy")
 SCORE_LOSSES = (
-    *("hinge", "squared_hinge", "categorical_hinge"),
-    *("categorical_accuracy", "top_k_categorical_accuracy"),
+    "hinge",
+    "squared_hinge",
+    "categorical_hinge",
+    "categorical_accuracy",
+    "top_k_categorical_accuracy",
 )
 PROBABILITY_LOSSES = "kl_divergence", "poisson", "dice", "tversky", "ctc", "circle"
 # Metrics of Keras that take class numbers and logits, or any numbers.
 READY_METRICS = (
-    *("Mean", "Sum", "MeanMetricWrapper"),
-    *("sparse_categorical_accuracy", "sparse_top_k_categorical_accuracy"),
+    "Mean",
+    "Sum",
+    "MeanMetricWrapper",
+    "sparse_categorical_accuracy",
+    "sparse_top_k_categorical_accuracy",
 )
 
 
