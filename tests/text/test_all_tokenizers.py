@@ -151,7 +151,7 @@ EVERY = pytest.mark.parametrize(
 NO_PATHS = {
     text.MarianTokenizer: {"vocabulary", "target_vocabulary"},
     text.SubwordTokenizer: {"subtokens", "target_subtokens"},
-    text.UnicodeSpeller: {"characters"},
+    text.UnicodeSpeller: {"vocabulary", "characters"},
 }
 
 
@@ -276,6 +276,7 @@ def test_what_is_no_text_no_unit_and_no_id_is_refused(name):
         tokenizer.tokenize_with_offsets([["the"]])
     with pytest.raises(ValueError, match="`unit` must be one of 'bytes', 'characters'"):
         tokenizer.tokenize_with_offsets("the", unit="words")
-    for id in (-1, 10**6) if tokenizer.all_tokens() else ():
+    has_ids = isinstance(tokenizer, text.SentencePieceTokenizer)
+    for id in (-1, 10**6) if has_ids or tokenizer.all_tokens() else ():
         with pytest.raises(ValueError, match=rf"must be in \[0, \d+\). .*id={id}\."):
             tokenizer.id_to_token(id)
