@@ -99,6 +99,17 @@ def join(ragged, separator=""):
     )
 
 
+def shifted(values, count):
+    """Values (T,) moved to the right, or to the left if `count` is negative.
+
+    What is missing is 0, False or "".
+    """
+    missing = tf.zeros([abs(count)], values.dtype)
+    if count > 0:
+        return tf.concat([missing, values], axis=0)[: tf.size(values)]
+    return tf.concat([values, missing], axis=0)[-count:]
+
+
 def _owners(splits):
     """The row of each value, from the row splits (B + 1,)."""
     values = tf.range(splits[-1])

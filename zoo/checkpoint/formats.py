@@ -27,9 +27,20 @@ from zoo.files.whole_files import replacing
 
 # The exceptions that libraries raise if a file is damaged.
 READ_ERRORS = (
-    *(OSError, ValueError, TypeError, AttributeError, MemoryError, LookupError),
-    *(EOFError, RuntimeError, ArithmeticError, SyntaxError, tokenize.TokenError),
-    *(SafetensorError, zipfile.BadZipFile, zlib.error),
+    OSError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    MemoryError,
+    LookupError,
+    EOFError,
+    RuntimeError,
+    ArithmeticError,
+    SyntaxError,
+    tokenize.TokenError,
+    SafetensorError,
+    zipfile.BadZipFile,
+    zlib.error,
 )
 
 NEW_SUFFIXES = (".safetensors", ".h5", ".hdf5", ".npz", ".pth")
@@ -295,7 +306,11 @@ def _open_shards(path):
 FORMATS = {
     ".index.json": _open_shards,
     ".safetensors": _open_safetensors,
-    **dict.fromkeys((".h5", ".hdf5"), _open_hdf5),
+    ".h5": _open_hdf5,
+    ".hdf5": _open_hdf5,
     ".npz": open_npz,
-    **dict.fromkeys((".bin", ".pt", ".pth", ".pkl"), open_torch),
+    ".bin": open_torch,
+    ".pt": open_torch,
+    ".pth": open_torch,
+    ".pkl": open_torch,
 }

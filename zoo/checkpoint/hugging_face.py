@@ -60,7 +60,7 @@ def read_keras_nlp(path, name, fields):
 def open_hugging_face(directory, file=None):
     """Opens the weights of Hugging Face: those of a name, or the first ones found."""
     if file is None:
-        file = [*find_hugging_face(directory), HUGGING_FACE_WEIGHTS[0]][0]
+        file = (find_hugging_face(directory) or HUGGING_FACE_WEIGHTS)[0]
     return open_checkpoint(directory / file)
 
 

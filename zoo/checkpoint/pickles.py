@@ -10,8 +10,16 @@ from zoo.files.whole_files import replacing
 
 # The exceptions that unpickling raises if bytes are not a pickle of plain values.
 UNPICKLE_ERRORS = (
-    *(pickle.UnpicklingError, ArithmeticError, AttributeError, EOFError, ImportError),
-    *(LookupError, MemoryError, RecursionError, TypeError, ValueError),
+    pickle.UnpicklingError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
 )
 PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
 GETS = ("GET", "BINGET", "LONG_BINGET")

@@ -61,8 +61,15 @@ DTYPES = {
 _NUMBERS = {name: number for number, name in DTYPES.items()}
 
 # All other integers are in `int_val`.
-_VALUE_FIELDS = {"float32": "float_val", "float64": "double_val"}
-_VALUE_FIELDS |= {n: f"{n}_val" for n in "string int64 bool uint32 uint64".split()}
+_VALUE_FIELDS = {
+    "float32": "float_val",
+    "float64": "double_val",
+    "string": "string_val",
+    "int64": "int64_val",
+    "bool": "bool_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+}
 
 
 def _add_field(message, package, token):

@@ -29,10 +29,19 @@ OPTIONS = {
 }
 # Options that change the result, and that `Transformer` cannot compute.
 UNSUPPORTED = (
-    *("adaptive_input", "adaptive_softmax_cutoff", "base_layers", "char_inputs"),
-    *("cross_self_attention", "decoder_layers_to_keep", "decoder_xformers_att_config"),
-    *("encoder_layers_to_keep", "encoder_xformers_att_config", "no_cross_attention"),
-    *("no_decoder_final_norm", "no_token_positional_embeddings", "quant_noise_scalar"),
+    "adaptive_input",
+    "adaptive_softmax_cutoff",
+    "base_layers",
+    "char_inputs",
+    "cross_self_attention",
+    "decoder_layers_to_keep",
+    "decoder_xformers_att_config",
+    "encoder_layers_to_keep",
+    "encoder_xformers_att_config",
+    "no_cross_attention",
+    "no_decoder_final_norm",
+    "no_token_positional_embeddings",
+    "quant_noise_scalar",
 )
 MAX_POSITIONS = 10**5  # positions that fairseq's sinusoids have
 # Names before 2019; those of the encoder lack the second norm.

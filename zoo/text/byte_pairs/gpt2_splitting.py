@@ -21,6 +21,8 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from zoo.ragged_rows import shifted
+
 OTHER, LETTER, NUMBER, SPACE = range(4)
 BLANK = 4  # the space itself
 EDGE = 5  # beyond the text
@@ -75,11 +77,11 @@ def _piece_begins(codes):
     index, distinct = (tf.constant(table) for table in pages())
     page = tf.gather(index, flat // PAGE_SIZE)
     kind = tf.gather(tf.reshape(distinct, [-1]), page * PAGE_SIZE + flat % PAGE_SIZE)
-    before = tf.where(first, EDGE, _shifted(kind, 1))
-    after = tf.where(last, EDGE, _shifted(kind, -1))
+    before = tf.where(first, EDGE, shifted(kind, 1))
+    after = tf.where(last, EDGE, shifted(kind, -1))
     short, long = _contractions(flat, last, before)
-    inside = _shifted(short | long, 1) | _shifted(long, 2)
-    ended = _shifted(short, 2) | _shifted(long, 3)
+    inside = shifted(short | long, 1) | shifted(long, 2)
+    ended = shifted(short, 2) | shifted(long, 3)
     space = kind >= SPACE
     final = space & (after < SPACE)
     changed = (kind != before) & (before != BLANK)
@@ -90,9 +92,9 @@ def _piece_begins(codes):
 def _contractions(codes, last, before):
     """Where contractions of two and of three characters begin, each bool (T,)."""
     free = (codes == ord("'")) & (before != OTHER) & (before != BLANK) & ~last
-    next_one, next_two = _shifted(codes, -1), _shifted(codes, -2)
+    next_one, next_two = shifted(codes, -1), shifted(codes, -2)
     short = free & _among(next_one, map(ord, SHORT_CLITICS))
-    alone = _shifted(last, -1)
+    alone = shifted(last, -1)
     pairs = [(next_one == ord(a)) & (next_two == ord(b)) for a, b in LONG_CLITICS]
     long = free & ~alone & functools.reduce(tf.logical_or, pairs)
     return short, long
@@ -101,11 +103,3 @@ def _contractions(codes, last, before):
 def _among(values, chosen):
     """Whether each value is one of a few numbers."""
     return functools.reduce(tf.logical_or, [values == number for number in chosen])
-
-
-def _shifted(values, count):
-    """Values moved to the right, or to the left; what is missing is 0 or False."""
-    missing = tf.zeros([abs(count)], values.dtype)
-    if count > 0:
-        return tf.concat([missing, values], axis=0)[: tf.size(values)]
-    return tf.concat([values, missing], axis=0)[-count:]

@@ -4,14 +4,11 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.ragged_rows import owners, row_ids
+from zoo.text import white_space
 from zoo.text.english.html_entities import on_rows, unescape
 
-# White space as Python defines it, without the brackets of a character class.
-SPACE = (
-    r"\t-\r\x{1c}-\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}"
-    r"\x{205f}\x{3000}"
-)
-OTHER_SPACE = SPACE.replace(r"\x{20}", r"\x{1f}")
+SPACE = white_space.SPACE[1:-1]  # without the brackets of a character class
+OTHER_SPACE = SPACE.replace(r"\x{20}", "")
 # Noncharacters, which texts do not contain. They stand for a space inside of a token of
 # white space, and for the character 0, at which some operations truncate texts.
 INNER_SPACE, NULL = "\U0010ffff", "\U0010fffe"
@@ -44,7 +41,7 @@ def clean(texts, names):
     texts = on_rows(texts, _has_repeated_words(texts), _count_words)
     texts = tf.strings.regex_replace(texts, r"([/#\\])", r" \1 ")
     texts = tf.strings.regex_replace(texts, "  +", " ")
-    return strip(texts)
+    return white_space.strip(texts)
 
 
 def to_valid(texts):
@@ -52,11 +49,6 @@ def to_valid(texts):
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     texts = tf.strings.regex_replace(texts, f"[{INNER_SPACE}{NULL}]", "\ufffd")
     return tf.strings.regex_replace(texts, r"\x00", NULL)
-
-
-def strip(texts):
-    """Removes white space from both ends of texts, string (B,)."""
-    return tf.strings.regex_replace(texts, rf"^[{SPACE}]+|[{SPACE}]+$", "")
 
 
 def split_spans(texts):
@@ -129,7 +121,7 @@ def _count_words(texts):
     # that the rule took already are counted from the second one, as in fastai.
     # Spans alternate: white space, word, white space, word, ...
     spans = tf_text.regex_split(
-        tf.strings.join([" ", strip(texts)]), f"[{SPACE}]+", f"[{SPACE}]+"
+        tf.strings.join([" ", white_space.strip(texts)]), f"[{SPACE}]+", f"[{SPACE}]+"
     )
     rows = row_ids(spans)[::2]
     spaces, words = spans.values[::2], spans.values[1::2]

@@ -4,7 +4,7 @@ import functools
 
 import tensorflow as tf
 
-from zoo.ragged_rows import join, keep, row_ids
+from zoo.ragged_rows import join, keep, row_ids, shifted
 from zoo.text.english.html_entities import on_rows, string_table
 from zoo.text.english.spacy_rules import (
     COMMA_GROUPS,
@@ -109,14 +109,14 @@ class EnglishSplitter(tf.Module):
         # replaced itself, or has spaces in it.
         written, seen = tokens, tf.zeros_like(tokens, tf.bool)
         for length in _phrase_lengths(self._cased):
-            parts = [_shifted(tokens, -i) for i in range(length)]
+            parts = [shifted(tokens, -i) for i in range(length)]
             found = self._joined.lookup(
                 tf.strings.join([" ", tf.strings.join(parts, "  "), " "])
             )
-            last = _shifted(texts + 1, 1 - length), _shifted(spans + 1, 1 - length)
+            last = shifted(texts + 1, 1 - length), shifted(spans + 1, 1 - length)
             match = (found != "") & (texts + 1 == last[0])
             earlier = _spread(match, length)
-            used = match & ~earlier & ~seen & ~_shifted(seen, 1 - length)
+            used = match & ~earlier & ~seen & ~shifted(seen, 1 - length)
             used &= spans + 1 == last[1]
             written = tf.where(used, found, written)
             written = tf.where(_spread(used, length), "", written)
@@ -132,18 +132,10 @@ def _tokens(written, spans, space):
     return keep(tokens, tokens.values != "")
 
 
-def _shifted(values, count):
-    """Values moved to the right, or to the left; what is missing is 0, False or ""."""
-    missing = tf.zeros([tf.minimum(abs(count), tf.size(values))], values.dtype)
-    if count > 0:
-        return tf.concat([missing, values], 0)[: tf.size(values)]
-    return tf.concat([values[-count:], missing], 0)
-
-
 def _spread(starts, length):
     """Whether one of the `length` - 1 values before each one is true."""
-    shifted = [_shifted(starts, i) for i in range(1, length)]
-    return functools.reduce(tf.logical_or, shifted)
+    before = [shifted(starts, i) for i in range(1, length)]
+    return functools.reduce(tf.logical_or, before)
 
 
 def _separate(spans, rules, table=None):
