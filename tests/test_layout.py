@@ -59,10 +59,7 @@ RULES = {
     "presets": ({"checkpoint"}, {"safetensors", "huggingface_hub", "kagglehub"}),
     "data": ({"ragged_rows"}, {"tensorflow", "numpy"}),
     "serving": (set(), {*ENGINE, "google"}),
-    "backbone": (
-        {"layers", "presets", "checkpoint", "family"},
-        {"keras"},
-    ),
+    "backbone": ({"layers", "presets", "checkpoint", "family"}, {"keras"}),
     # Weights become arrays that are written to a file.
     "backbone/saving": (
         {"layers", "presets", "checkpoint", "family"},
@@ -71,6 +68,8 @@ RULES = {
     "backbone/token_inputs": (set(), {"keras", "numpy"}),
     "models": ({"family"}, set()),
     "models/room": ({"family"}, set()),
+    # A small family may be one module.
+    "models/family": ({"layers", "backbone", "family"}, {"keras"}),
     "models/model": ({"layers", "backbone"}, {"keras"}),
     "models/weights": ({"checkpoint", "backbone", "family"}, {"numpy"}),
     "generation": ({"layers"}, {"keras"}),
@@ -90,8 +89,6 @@ GENERIC = {
     *("tasks", "data", "registry", "programs", "pretraining", "backbone"),
     *("training", "visualize", "generation", "presets", "family", "commands"),
 }
-
-
 # These import other packages, which may be absent, by name.
 OPTIONAL_PACKAGES = ("zoo/evaluation/glue_scores.py", "zoo/commands/main.py")
 
@@ -101,8 +98,10 @@ def rule_of(path):
     parts = path.relative_to(ROOT / "zoo").with_suffix("").parts
     if "/".join(parts) in RULES:
         return "/".join(parts)
-    if parts[0] != "models" or len(parts) == 2:
+    if parts[0] != "models" or parts[1] == "__init__":
         return parts[0]
+    if len(parts) == 2:
+        return "models/family"
     rules = dict.fromkeys(("model", "configs"), "models/model")
     return {**rules, "__init__": "models/room"}.get(parts[2], "models/weights")
 
@@ -127,9 +126,9 @@ def imports(tree):
 
 def own_package(path):
     """The package, or the family's room, that a file may import from freely."""
-    parts = path.relative_to(ROOT).parent.parts
-    depth = 3 if parts[1:2] == ("models",) else 2
-    return ".".join(parts[:depth]) if len(parts) > 1 else None
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    depth = 3 if parts[1:2] == ("models",) and parts[2] != "__init__" else 2
+    return ".".join(parts[:depth]) if len(parts) > 2 else None
 
 
 def name(path):
@@ -213,7 +212,7 @@ def probes(tree):
 
 def foreign_names(path):
     """Names of families, tasks and heads that are not at home in a module."""
-    rule, room = rule_of(path), path.relative_to(ROOT / "zoo").parts
+    rule, room = rule_of(path), path.relative_to(ROOT / "zoo").with_suffix("").parts
     families = {n for n in FAMILIES if room[:2] != ("models", n)}
     tasks = {n for n, kind in TASKS.items() if kind.__module__ != module_of(path)}
     families -= {*RECIPES}  # which are called as the family that they were made for

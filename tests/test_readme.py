@@ -101,9 +101,6 @@ def test_commands_exist():
         commands = "\n".join(blocks(page, "sh"))
         shown = re.findall(r"^zoo ([\w-]+)", commands, re.MULTILINE)
         assert {*shown} <= known and (page != README or len(shown) > 4)
-    text = README.read_text("utf-8")
-    listed = re.search(r"`zoo quickstart`(.*?); each has", text, re.DOTALL)[1]
-    assert {"quickstart", *re.findall(r"`([\w-]+)`", listed)} == known
 
 
 def named(page):

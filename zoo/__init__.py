@@ -5,24 +5,15 @@ Names are imported when they are first used, so `import zoo` does not import Ten
 
 import importlib
 
+from zoo.tasks import MODULES as _TASKS
+
 __version__ = "0.2.0"
 
 _PLACES = {
-    "BidirectionalLM": "zoo.tasks",
-    "CausalLM": "zoo.tasks",
+    **dict.fromkeys(_TASKS, "zoo.tasks"),
     "Family": "zoo.registry",
     "Layout": "zoo.registry",
-    "MaskedLM": "zoo.tasks",
-    "MultipleChoice": "zoo.tasks",
-    "Parser": "zoo.tasks",
-    "QuestionAnswerer": "zoo.tasks",
-    "Summarizer": "zoo.tasks",
-    "TextClassifier": "zoo.tasks",
     "TextEnsemble": "zoo.tasks",
-    "TextEmbedder": "zoo.tasks",
-    "TextRegressor": "zoo.tasks",
-    "TokenClassifier": "zoo.tasks",
-    "Translator": "zoo.tasks",
     "attend": "zoo.programs.vectors.attend",
     "embed": "zoo.programs.vectors.text_vectors",
     "embed_words": "zoo.programs.vectors.layer_vectors",

@@ -16,56 +16,51 @@ The way of one text, as a reader may follow it in eight files:
    SavedModel with strings as its inputs.
 """
 
-from zoo.tasks.base import Task
-from zoo.tasks.classifiers.embedding import TextEmbedder
-from zoo.tasks.classifiers.ensemble import TextEnsemble
-from zoo.tasks.classifiers.multiple_choice import MultipleChoice
-from zoo.tasks.classifiers.text_classifier import TextClassifier, TextRegressor
-from zoo.tasks.heads import Head, register_head
-from zoo.tasks.language_models.bidirectional_lm import BidirectionalLM
-from zoo.tasks.language_models.causal_lm import CausalLM
-from zoo.tasks.language_models.masked_lm import MaskedLM
-from zoo.tasks.questions.question_answerer import QuestionAnswerer
-from zoo.tasks.registration import TASKS, find_task, register_task
-from zoo.tasks.taggers.token_classifier import TokenClassifier
-from zoo.tasks.writers.parser import Parser
-from zoo.tasks.writers.summarizer import Summarizer
-from zoo.tasks.writers.translator import Translator
+import importlib
 
-for task in (
-    TextClassifier,
-    TextRegressor,
-    MaskedLM,
-    CausalLM,
-    BidirectionalLM,
-    TextEmbedder,
-    TokenClassifier,
-    MultipleChoice,
-    QuestionAnswerer,
-    Translator,
-    Parser,
-    Summarizer,
-):
-    register_task(task)
+# The tasks and their modules, in the order of registration. `zoo` has these names, too,
+# and nothing is imported before one of them is used.
+MODULES = {
+    "TextClassifier": "classifiers.text_classifier",
+    "TextRegressor": "classifiers.text_classifier",
+    "MaskedLM": "language_models.masked_lm",
+    "CausalLM": "language_models.causal_lm",
+    "BidirectionalLM": "language_models.bidirectional_lm",
+    "TextEmbedder": "classifiers.embedding",
+    "TokenClassifier": "taggers.token_classifier",
+    "MultipleChoice": "classifiers.multiple_choice",
+    "QuestionAnswerer": "questions.question_answerer",
+    "Translator": "writers.translator",
+    "Parser": "writers.parser",
+    "Summarizer": "writers.summarizer",
+}
+_OTHERS = {
+    "Head": "heads",
+    "TASKS": "registration",
+    "Task": "base",
+    "TextEnsemble": "classifiers.ensemble",
+    "find_task": "registration",
+    "register_head": "heads",
+    "register_task": "registration",
+}
 
-__all__ = [
-    "TASKS",
-    "Head",
-    "BidirectionalLM",
-    "CausalLM",
-    "MaskedLM",
-    "MultipleChoice",
-    "Parser",
-    "QuestionAnswerer",
-    "Summarizer",
-    "Task",
-    "TextClassifier",
-    "TextEmbedder",
-    "TextEnsemble",
-    "TextRegressor",
-    "TokenClassifier",
-    "Translator",
-    "find_task",
-    "register_head",
-    "register_task",
-]
+__all__ = [*MODULES, *_OTHERS]
+
+
+def __getattr__(name):
+    """Imports and registers all tasks, when the first name is used."""
+    if not name.startswith("_"):
+        found = {
+            item: getattr(importlib.import_module(f"zoo.tasks.{module}"), item)
+            for item, module in {**_OTHERS, **MODULES}.items()
+        }
+        for task in MODULES:
+            found["register_task"](found[task])
+        globals().update(found)
+    if name not in globals():
+        raise AttributeError(f"module 'zoo.tasks' has no attribute {name!r}")
+    return globals()[name]
+
+
+def __dir__():
+    return sorted(__all__)
