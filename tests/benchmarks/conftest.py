@@ -1,15 +1,14 @@
 """What several tests of tables share."""
 
+import dataclasses
+
 import click.testing
-import keras
 import pytest
 import tiny
 import tiny_workloads
+from tiny_inputs import make_bert, make_elmo, make_ulmfit, write_sets
 
-import zoo
-from zoo.models.elmo import ELMo, ELMoConfig
-from zoo.models.ulmfit import ULMFiT, ULMFiTConfig
-from zoo.text import CharacterTokenizer, FastaiTokenizer, train_fastai_vocabulary
+from zoo.text import train_fastai_vocabulary
 
 
 @pytest.fixture
@@ -40,31 +39,33 @@ def command(tmp_path):
 
 
 @pytest.fixture
+def small_sets(monkeypatch, tmp_path):
+    """Small files of all labelled sets, of which tables use all rows."""
+    from benchmarks.tables.gpt_tasks import TASKS
+    from benchmarks.tables.labelled_sets import LABELLED_SETS
+
+    write_sets(tmp_path)
+    for sets in (LABELLED_SETS, TASKS):
+        for name, labelled in sets.items():
+            small = dataclasses.replace(labelled, train=None, test=None)
+            monkeypatch.setitem(sets, name, small)
+
+
+@pytest.fixture
 def elmo(tmp_path):
     """A tiny ELMo as a directory."""
-    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
-    tokenizer = CharacterTokenizer(12, tiny.WORDS, punctuation=True)
-    zoo.BidirectionalLM(elmo, tokenizer).save_to_preset(tmp_path / "elmo_tiny")
+    make_elmo().save_to_preset(tmp_path / "elmo_tiny")
     return tmp_path / "elmo_tiny"
 
 
 @pytest.fixture(scope="session")
 def presets(tmp_path_factory):
     """A tiny ULMFiT of each direction and a tiny BERT, values of `--preset`."""
-    from zoo.registry import build_backbone
-    from zoo.text import WordPieceTokenizer
-
     folder = tmp_path_factory.mktemp("presets")
     tokens = train_fastai_vocabulary(tiny.make_texts(40)[0], minimum_count=1)[:-3]
-    for seed, direction in enumerate(("forward", "backward")):
-        keras.utils.set_random_seed(seed)
-        fields = {"vocabulary_size": len(tokens), "pad_id": 1, "reverse": bool(seed)}
-        backbone = ULMFiT(ULMFiTConfig(**{**tiny.ULMFIT_CONFIG, **fields}))
-        model = zoo.CausalLM(backbone, FastaiTokenizer(tokens))
-        model.save_to_preset(folder / f"lm_{direction}")
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    backbone.save_to_preset(folder / "bert_tiny")
+    make_ulmfit(tokens).save_to_preset(folder / "lm_forward")
+    make_ulmfit(tokens, reverse=True).save_to_preset(folder / "lm_backward")
+    make_bert().save_to_preset(folder / "bert_tiny")
     names = {"forward": "lm_forward", "backward": "lm_backward", "bert": "bert_tiny"}
     return [f"{role}={folder / name}" for role, name in names.items()]
 

@@ -2,21 +2,14 @@
 
 import json
 
-import pytest
 from places import ROOT
+
+from benchmarks.tables import ablation
 
 FOLDER = ROOT / "benchmarks" / "ablation"
 
 
-@pytest.fixture
-def ablation():
-    """The module under test; `benchmarks` is importable from the checkout only."""
-    from benchmarks.tables import ablation
-
-    return ablation
-
-
-def test_recipes_differ_in_what_is_ablated_only(ablation):
+def test_recipes_differ_in_what_is_ablated_only():
     full, no_pairs, causal = (
         json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
         for name in ablation.PAPER
@@ -30,7 +23,7 @@ def test_recipes_differ_in_what_is_ablated_only(ablation):
     assert full == no_pairs == causal and objectives[:2] == objectives[1:]
 
 
-def test_examples_are_shared_between_recipes(ablation, tmp_path):
+def test_examples_are_shared_between_recipes(tmp_path):
     first = tmp_path / "full-1"
     (first / "examples" / "train-64").mkdir(parents=True)
     (first / "examples" / "train-64" / "a").write_text("rows")

@@ -1,74 +1,58 @@
 """The table of defaults: what is trained, and which rates are tried."""
 
-import dataclasses
-
 import numpy as np
 import pytest
-from test_labelled_sets import write_sets
+from tiny_inputs import make_bert
+
+from benchmarks.tables import defaults
+
+pytestmark = pytest.mark.usefixtures("small_sets")
+SETS = defaults.LABELLED_SETS
 
 
 @pytest.fixture
-def defaults(monkeypatch, tmp_path):
-    """The module under test, with small labelled sets."""
-    from benchmarks.tables import defaults
-
-    for name, kind in defaults.LABELLED_SETS.items():
-        small = dataclasses.replace(kind, train=None, test=None)
-        monkeypatch.setitem(defaults.LABELLED_SETS, name, small)
-    write_sets(tmp_path)
-    return defaults
-
-
-@pytest.fixture
-def preset(make_backbone, tokenizer, tmp_path):
+def preset(tmp_path):
     """A tiny BERT as a directory, trained for one epoch by default."""
-    backbone = make_backbone()
-    backbone.tokenizer = tokenizer
+    backbone = make_bert()
     backbone.defaults = {"epochs": 1, "learning_rate": 1e-2}
     backbone.save_to_preset(tmp_path / "bert-tiny")
     return tmp_path / "bert-tiny"
 
 
 @pytest.mark.slow
-def test_models_are_what_a_user_makes(defaults, preset, elmo, tmp_path):
-    sets = defaults.LABELLED_SETS
-    rows = sets["conll2003_3000"].load(tmp_path)["train"]
-    tagger = defaults.make_model(elmo, sets["conll2003_3000"], rows, 0)
+def test_models_are_what_a_user_makes(preset, elmo, tmp_path):
+    rows = SETS["conll2003_3000"].load(tmp_path)["train"]
+    tagger = defaults.make_model(elmo, SETS["conll2003_3000"], rows, 0)
     assert tagger.backbone.family == "taglm" and tagger.options["scheme"] == "IOB2"
     assert [*tagger.backbone.parts] == ["lm_0"]
     assert defaults.peak_rate(tagger) == pytest.approx(3e-3)
-    tagger = defaults.make_model(preset, sets["conll2003_3000"], rows, 0)
+    tagger = defaults.make_model(preset, SETS["conll2003_3000"], rows, 0)
     assert tagger.backbone.family == "bert" and tagger.options["decoder"] == "softmax"
-    rows = sets["mrpc"].load(tmp_path)["train"]
-    model = defaults.make_model(preset, sets["mrpc"], rows, 0)
+    rows = SETS["mrpc"].load(tmp_path)["train"]
+    model = defaults.make_model(preset, SETS["mrpc"], rows, 0)
     assert model.labels == ("0", "1") and defaults.peak_rate(model) == 1e-2
 
 
 @pytest.mark.slow
-def test_a_fit_with_another_rate(defaults, preset, tmp_path):
-    kind = defaults.LABELLED_SETS["mrpc"]
-    parts = kind.load(tmp_path)
-    found = defaults.fit(preset, kind, parts["train"], parts["test"], 0, 0.3)
-    assert (found["epochs"], found["rate"]) == (1, 0.3)
-    assert np.shape(found["counts"]) == (40, 3)
-    assert {tuple(row[1:]) for row in found["counts"]} == {(1, 1)}
+def test_a_fit_has_the_defaults_or_another_rate(preset, elmo, tmp_path):
+    def fit(preset, name, *rate):
+        parts = SETS[name].load(tmp_path)
+        found = defaults.fit(preset, SETS[name], *parts.values(), 0, *rate)
+        assert np.shape(found["counts"]) == (40, 3)
+        return found, [x for x, _ in parts["test"]]
 
-
-@pytest.mark.slow
-def test_a_fit_has_the_defaults(defaults, preset, elmo, tmp_path):
-    kind = defaults.LABELLED_SETS["mrpc"]
-    parts = kind.load(tmp_path)
-    found = defaults.fit(preset, kind, parts["train"], parts["test"], 0)
+    found, _ = fit(preset, "mrpc")
     assert (found["epochs"], found["rate"]) == (1, 1e-2)
-    assert found == defaults.fit(preset, kind, parts["train"], parts["test"], 0)
-    kind = defaults.LABELLED_SETS["ud_ewt_3000"]
-    parts = kind.load(tmp_path)
-    found = defaults.fit(elmo, kind, parts["train"], parts["test"], 0, 2e-3)
+    assert found == fit(preset, "mrpc")[0]
+    found, _ = fit(preset, "mrpc", 0.3)
+    assert (found["epochs"], found["rate"]) == (1, 0.3)
+    assert {tuple(row[1:]) for row in found["counts"]} == {(1, 1)}
+    found, words = fit(elmo, "ud_ewt_3000", 2e-3)
     assert found["epochs"] == 10 and found["rate"] == pytest.approx(2e-3)
-    assert [row[2] for row in found["counts"]] == [len(x) for x, _ in parts["test"]]
+    assert [row[2] for row in found["counts"]] == [*map(len, words)]
 
 
-def test_a_cell_has_its_parts(defaults, make_run, monkeypatch, command, tmp_path):
+def test_a_cell_has_its_parts(make_run, monkeypatch, command, tmp_path):
     fits = []
 
     def fit(preset, labelled, train, test, seed, rate=None):
@@ -106,7 +90,7 @@ SEARCHES = {
 
 
 @pytest.mark.parametrize("case", SEARCHES)
-def test_a_search_takes_the_best_rate(defaults, make_run, monkeypatch, case):
+def test_a_search_takes_the_best_rate(make_run, monkeypatch, case):
     best, rates, chosen = SEARCHES[case]
     tried = []
 

@@ -1,74 +1,43 @@
 """The table of GPT's fine-tuning: what is read, trained and compared."""
 
-import dataclasses
-
-import keras
 import numpy as np
 import pytest
-import tiny
-from test_labelled_sets import write, write_sets
-from tiny_gpt import tiny_byte_tokenizer
+from tiny_inputs import make_gpt, write_choices
 
 import zoo
-from zoo.models.gpt import GPT, GPTConfig
+from benchmarks.tables import gpt_finetuning as finetuning
+
+TASKS = finetuning.TASKS
 
 
-@pytest.fixture
-def finetuning(monkeypatch, tmp_path):
-    """The module under test, with small sets and folders of its own."""
-    from benchmarks.tables import gpt_finetuning
-
-    for name, value in {"SEEDS": 2, "EPOCHS": 1}.items():
-        monkeypatch.setattr(gpt_finetuning, name, value)
-    monkeypatch.setattr(gpt_finetuning, "RATES", (1e-3, 1e-2))
-    for name, task in gpt_finetuning.TASKS.items():
-        small = dataclasses.replace(task, train=None)
-        monkeypatch.setitem(gpt_finetuning.TASKS, name, small)
-    write_sets(tmp_path)
+@pytest.fixture(autouse=True)
+def sizes(small_sets, monkeypatch, tmp_path):
+    """Small sets, few seeds and rates."""
+    for name, value in {"SEEDS": 2, "EPOCHS": 1, "RATES": (1e-3, 1e-2)}.items():
+        monkeypatch.setattr(finetuning, name, value)
     write_choices(tmp_path)
-    return gpt_finetuning
-
-
-def write_choices(folder, count=24):
-    """STS-B and CODAH as their files hold them. The right ending begins with "good"."""
-    draw = np.random.default_rng(0)
-    words = ["good", "bad", "dull", "fine", "old", "new"]
-    for part in ("train", "dev"):
-        pairs, choices = ["sentence1\tsentence2\tscore"], []
-        for _ in range(count):
-            a, b = (" ".join(draw.choice(words, 4)) for _ in range(2))
-            pairs.append(f"{a}\t{b}\t{len({*a.split()} & {*b.split()})}")
-            right = int(draw.integers(4))
-            endings = ["bad " + b, "dull " + a, "new " + b, "old " + a]
-            endings[right] = "good " + b
-            choices.append("\t".join(["o", a, *endings, str(right)]))
-        write(folder / f"glue/STS-B/{part}.tsv.gz", pairs)
-        write(folder / f"codah/{part}.tsv.gz", choices)
 
 
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory):
     """A tiny GPT as a directory."""
-    keras.utils.set_random_seed(7)
-    model = zoo.CausalLM(GPT(GPTConfig(**tiny.GPT_CONFIG)), tiny_byte_tokenizer())
     path = tmp_path_factory.mktemp("presets") / "gpt_tiny"
-    model.save_to_preset(path)
+    make_gpt().save_to_preset(path)
     return str(path)
 
 
-def test_tasks_read_their_files(finetuning, tmp_path):
-    tasks = finetuning.TASKS
-    (pair, number), *_ = tasks["stsb"].load(tmp_path)["train"]
+def test_tasks_read_their_files(tmp_path):
+    (pair, number), *_ = TASKS["stsb"].load(tmp_path)["train"]
     assert len(pair) == 2 and isinstance(number, float)
-    choices, right = tasks["codah"].load(tmp_path)["test"][0]
+    choices, right = TASKS["codah"].load(tmp_path)["test"][0]
     assert len(choices) == 5 and choices[1 + right].startswith("good")
-    (premise, hypothesis), label = tasks["snli_18000"].load(tmp_path)["test"][0]
+    (premise, hypothesis), label = TASKS["snli_18000"].load(tmp_path)["test"][0]
     assert premise and hypothesis and label in ("1", "2", "3")
 
 
-def test_baselines_are_what_their_names_say(finetuning, tmp_path):
+def test_baselines_are_what_their_names_say(tmp_path):
     scores = {}
-    for name, task in finetuning.TASKS.items():
+    for name, task in TASKS.items():
         parts = task.load(tmp_path)
         x, y = map(list, zip(*parts["test"], strict=True))
         for baseline, predict in task.baselines.items():
@@ -80,13 +49,12 @@ def test_baselines_are_what_their_names_say(finetuning, tmp_path):
     assert 0.4 < scores["sst2_1000", "majority"] < scores["sst2_1000", "TF-IDF"]
 
 
-def test_a_difference_is_that_of_the_means(finetuning):
-    task = finetuning.TASKS["sst2_1000"]
+def test_a_difference_is_that_of_the_means():
+    task = TASKS["sst2_1000"]
     gold = ["0", "1"] * 20
     right, wrong = {"predicted": gold}, {"predicted": ["0"] * 40}
-    assert (
-        finetuning.difference(task, gold, ([right], [right])) == "+0.0 (+0.0 to +0.0)"
-    )
+    found = finetuning.difference(task, gold, ([right], [right]))
+    assert found == "+0.0 (+0.0 to +0.0)"
     found = finetuning.difference(task, gold, ([right, right], [right, wrong]))
     assert found.startswith("+25.0 (+")
 
@@ -94,9 +62,9 @@ def test_a_difference_is_that_of_the_means(finetuning):
 @pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("way", ["preset_lm", "random"])
-def test_a_way_says_how_a_model_starts(finetuning, preset, make_run, way):
+def test_a_way_says_how_a_model_starts(preset, make_run, way):
     run = make_run(finetuning, given=[preset], dtype="float32")
-    rows = run.parts("stsb", finetuning.TASKS["stsb"])["train"]
+    rows = run.parts("stsb", TASKS["stsb"])["train"]
     model = finetuning.train(run, ("stsb", way, 0), rows[:4], 1e-30)
     first = zoo.from_preset(preset).backbone.get_weights()
     same = np.array_equal(model.backbone.get_weights()[0], first[0])
@@ -106,7 +74,7 @@ def test_a_way_says_how_a_model_starts(finetuning, preset, make_run, way):
 
 
 @pytest.mark.slow
-def test_the_rate_of_a_cell_is_searched(finetuning, preset, make_run, command):
+def test_the_rate_of_a_cell_is_searched(preset, make_run, command):
     given = ["gpt_finetuning", f"--preset={preset}", "--dtype=float32"]
     assert command(*given, "--list").count("missing") == 4 * 4 * 2
     command(*given, "--cells=codah-*", "--cells=stsb-*-preset*")

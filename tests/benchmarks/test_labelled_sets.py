@@ -1,64 +1,16 @@
 """The data of the table of defaults: what is read, chosen and counted."""
 
 import dataclasses
-import gzip
 import random
 
 import pytest
-import tiny
+from tiny_inputs import write_sets, write_tagged
+
+from benchmarks.tables import labelled_sets as sets
+from zoo.data import read_conll
 
 
-@pytest.fixture
-def sets():
-    """The module under test; `benchmarks` is importable from the checkout only."""
-    from benchmarks.tables import labelled_sets
-
-    return labelled_sets
-
-
-def write(path, lines):
-    """Writes lines to a gzip file, in a new folder if necessary."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)
-
-
-def write_sets(folder, count=40):
-    """Every labelled set as its files hold it, `count` rows each."""
-    for seed, part in enumerate(("train", "test")):
-        texts, names = tiny.make_texts(count, seed)
-        labels = [tiny.LABELS.index(name) for name in names]
-        rows = list(zip(texts, reversed(texts), labels, strict=True))
-        dev = "train" if part == "train" else "dev"
-        lines = [f"{a}\t{label}" for a, _, label in rows]
-        write(folder / f"glue/SST-2/{dev}.tsv.gz", ["sentence\tlabel", *lines])
-        lines = [f"{label}\t0\t0\t{a}\t{b}" for a, b, label in rows]
-        header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
-        write(folder / f"glue/MRPC/{dev}.tsv.gz", [header, *lines])
-        lines = [f"{label + 1}\t{label + 1}\t{a}\t{b}" for a, b, label in rows]
-        write(folder / f"snli20k/{part}.tsv.gz", [*lines, "0\t0\tno\tlabel"])
-        lines = [f"{label}\t{a}" for a, _, label in rows]
-        write(folder / f"imdb/{part}.tsv.gz", lines)
-        lines = [line.replace("\t", " ") for line in lines]
-        write(folder / f"trec6/{part}.txt.gz", lines)
-        write_tagged(folder, part, texts)
-
-
-def write_tagged(folder, part, texts):
-    """Words with tags, as the files of CoNLL and of UD hold them."""
-    names, speech = [], []
-    for text, tags in zip(texts, tiny.make_tags(texts), strict=True):
-        pairs = list(zip(text.split(), tags, strict=True))
-        names += [f"{word} X Y {tag.replace('B-', 'I-')}" for word, tag in pairs] + [""]
-        speech += [f"{word}\t{tag[0]}" for word, tag in pairs] + [""]
-    file = {"train": "train", "test": "testb"}[part]
-    write(folder / f"conll2003/eng.{file}.gz", ["-DOCSTART- X Y O", "", *names])
-    write(folder / f"ud_ewt/{part}.pos.tsv.gz", speech)
-    name = {"train": "b", "test": "f"}[part]
-    write(folder / f"btc/{name}.conll.gz", [*names, "O", ""])  # a tag without a word
-
-
-def test_every_set_is_read(sets, tmp_path):
+def test_every_set_is_read(tmp_path):
     write_sets(tmp_path)
     for name, kind in sets.LABELLED_SETS.items():
         kind = dataclasses.replace(kind, train=20, test=None)
@@ -77,7 +29,17 @@ def test_every_set_is_read(sets, tmp_path):
     assert {tag for _, row in tags for tag in row} == {"O", "B-GOOD"}
 
 
-def test_a_part_never_changes(sets):
+def test_lines_without_a_word_are_ignored(tmp_path):
+    write_tagged(tmp_path, 12)
+    with pytest.raises(ValueError, match="must have a word"):
+        read_conll(tmp_path / "btc/f.conll.gz")
+    words, tags = sets.read_words(tmp_path / "btc/f.conll.gz")
+    assert [*map(len, words)] == [*map(len, tags)] and len(words) == 12
+    plain = tmp_path / "btc/a.conll.gz"
+    assert sets.read_words(plain) == read_conll(plain)
+
+
+def test_a_part_never_changes():
     rows = [(f"text {number}", str(number % 2)) for number in range(50)]
     shuffled = random.Random(0).sample(rows, len(rows))
     assert sets.choose(rows, 10) == sets.choose(shuffled, 10)
@@ -87,19 +49,19 @@ def test_a_part_never_changes(sets):
         sets.choose(rows, 51)
 
 
-def test_a_tenth_is_held_out(sets):
+def test_a_tenth_is_held_out():
     train, held_out = sets.hold_out(list(range(25)))
     assert held_out == [0, 1] and train == list(range(2, 25))
 
 
-def test_columns(sets):
+def test_columns():
     assert sets.columns([("a", "0"), ("b", "1")]) == (["a", "b"], ["0", "1"])
     pairs = [(("a", "b"), "0"), (("c", "d"), "1")]
     assert sets.columns(pairs) == ((["a", "c"], ["b", "d"]), ["0", "1"])
     assert sets.columns([(["a"], ["O"])]) == ([["a"]], [["O"]])
 
 
-def test_counts(sets):
+def test_counts():
     texts, names, speech = (
         sets.LABELLED_SETS[name] for name in ("trec6", "conll2003_3000", "ud_ewt_3000")
     )

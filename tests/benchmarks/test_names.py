@@ -2,25 +2,16 @@
 
 import collections
 import functools
-import gzip
 import json
 
 import numpy as np
 import pytest
-import tiny
+from tiny_inputs import write_tagged
 
 import zoo
+from benchmarks.tables import names
+from benchmarks.tables.linear_chain import features, shape
 from zoo.data import read_conll
-
-SETS = ("wikigold/train", "wikigold/valid", "wikigold/test", "btc/a", "btc/f")
-
-
-@pytest.fixture
-def names():
-    """The module under test."""
-    from benchmarks.tables import names
-
-    return names
 
 
 @pytest.fixture
@@ -44,54 +35,30 @@ def recipe():
 
 @pytest.fixture
 def data(tmp_path):
-    """All sets with the same type of names; one has lines without a word."""
-    for seed, name in enumerate(SETS):
-        texts, _ = tiny.make_texts(12, seed=seed)
-        lines = []
-        for text, tags in zip(texts, tiny.make_tags(texts), strict=True):
-            pairs = zip(text.split(), tags, strict=True)
-            lines += ["".join(f"{word}\t{tag}\n" for word, tag in pairs), "\n"]
-        if name == "btc/f":
-            lines.insert(1, " \tO\n\tO\n")
-        path = tmp_path / f"{name}.conll.gz"
-        path.parent.mkdir(exist_ok=True)
-        with gzip.open(path, "wt") as stream:
-            stream.writelines(lines)
+    """All sets, with names of the same type, and word vectors."""
+    write_tagged(tmp_path, 12)
     (tmp_path / "vectors.txt").write_text("film 3 0 4\nrare 0 0 2\n")
     return tmp_path
 
 
-def test_lines_without_a_word_are_ignored(names, data):
-    with pytest.raises(ValueError, match="must have a word"):
-        read_conll(data / "btc/f.conll.gz")
-    words, tags = names.read_words(data / "btc/f.conll.gz")
-    assert [*map(len, words)] == [*map(len, tags)] and len(words) == 12
-    plain = data / "btc/a.conll.gz"
-    assert names.read_words(plain) == read_conll(plain)
-
-
-def test_the_training_set_is_that_of_the_recipe(names, data, recipe):
+def test_the_training_set_is_that_of_the_recipe(data, recipe):
     words, tags = names.read_train(data, recipe)
     every = read_conll(data / "wikigold/train.conll.gz")[0]
     assert words == [row for row in every if len(row) <= 8] and words != every
     assert {"O", "S-GOOD"} <= {tag for row in tags for tag in row}
 
 
-def test_vectors_have_length_one(names, data):
+def test_vectors_have_length_one(data):
     words, vectors = names.read_unit_vectors(data / "vectors.txt")
     assert words == ["film", "rare"]
     np.testing.assert_allclose(vectors, [[0.6, 0, 0.8], [0, 0, 1]], rtol=1e-6)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "arm", ["task", pytest.param("vectors_elmo", marks=pytest.mark.slow)]
-)
-def test_an_arm_reads_what_it_is_called_after(names, data, recipe, elmo, arm):
-    train, vectors = (
-        names.read_train(data, recipe),
-        names.read_unit_vectors(data / "vectors.txt"),
-    )
+@pytest.mark.parametrize("arm", ["task", "vectors_elmo"])
+def test_an_arm_reads_what_it_is_called_after(data, recipe, elmo, arm):
+    train = names.read_train(data, recipe)
+    vectors = names.read_unit_vectors(data / "vectors.txt")
     language_model = functools.partial(zoo.from_preset, elmo, task=None)
     given = names.INPUTS[arm], 0, vectors, language_model
     model = names.make_tagger(recipe, train, *given)
@@ -107,8 +74,6 @@ def test_an_arm_reads_what_it_is_called_after(names, data, recipe, elmo, arm):
 
 
 def test_features_see_the_word_and_its_neighbours():
-    from benchmarks.tables.linear_chain import features, shape
-
     assert [*map(shape, ("John", "12-13", "U.S.", "a"))] == ["Xx", "0-0", "X.X.", "x"]
     first, second, _ = features(["John", "saw", "B2"])
     assert {"word=John", "lower=john", "capital", "-1:none", "1:saw"} <= {*first}
@@ -116,18 +81,19 @@ def test_features_see_the_word_and_its_neighbours():
     assert "capital" not in second and "pair=john|saw" in second
 
 
-def test_a_chain_learns_what_it_can_see(names, data, recipe):
+def test_a_chain_learns_what_it_can_see(data, recipe):
     pytest.importorskip("pycrfsuite")
-    sets = {name: names.read_words(data / f"{name}.conll.gz") for name in SETS}
+    sets = {
+        name: names.read_words(data / f"{name}.conll.gz")
+        for name in ("wikigold/train", "btc/f")
+    }
     counts = names.fit_chain(sets["wikigold/train"], (0.0, 0.1), sets)
     assert names.f1(counts["wikigold/train"]) > 0.95
     assert names.f1(counts["btc/f"]) > 0.5
 
 
 @pytest.mark.slow
-def test_an_arm_is_measured_on_all_sets(
-    names, data, recipe, elmo, monkeypatch, make_run
-):
+def test_an_arm_is_measured_on_all_sets(data, recipe, elmo, monkeypatch, make_run):
     recipe["objective"]["tagger"]["language_models"] = [str(elmo)]
     (data / "recipe.json").write_text(json.dumps(recipe))
     monkeypatch.setattr(names, "RECIPE", data / "recipe.json")
@@ -136,7 +102,7 @@ def test_an_arm_is_measured_on_all_sets(
     assert [len(counts[name]) for name in names.SETS] == [12] * 4
 
 
-def test_the_chain_with_the_best_penalties_is_shown(names, make_run):
+def test_the_chain_with_the_best_penalties_is_shown(make_run):
     run = make_run(names)
     for hits, penalties in enumerate(names.PENALTIES):
         counts = dict.fromkeys(names.DEV, [[hits, 9, 9]])

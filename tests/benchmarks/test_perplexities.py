@@ -8,12 +8,11 @@ import pytest
 import tiny
 from eager import without_graphs
 from tiny_gpt import tiny_byte_tokenizer
+from tiny_inputs import make_elmo, make_gpt, make_ulmfit
 
 import zoo
-from zoo.models.elmo import ELMo, ELMoConfig
-from zoo.models.gpt import GPT, GPTConfig
-from zoo.models.ulmfit import ULMFiT, ULMFiTConfig
-from zoo.text import CharacterTokenizer, FastaiTokenizer, train_fastai_vocabulary
+from benchmarks.tables import perplexities, word_losses
+from zoo.text import FastaiTokenizer, train_fastai_vocabulary
 
 LINES = [
     "The film was good, and [UNK] the plot!",
@@ -25,24 +24,21 @@ LINES = [
 WORDS = sum(len(line.split()) for line in LINES)
 
 
-@pytest.fixture
-def perplexities(monkeypatch, tmp_path):
-    """The module under test, with a small file."""
-    from benchmarks.tables import perplexities
-
-    (tmp_path / "text.txt").write_text("\n".join(LINES) + "\n", "utf-8")
-    monkeypatch.setattr(perplexities, "FILES", {"a text": "text.txt"})
-    return perplexities
+SHORT_GPT = {"start_token": True, "max_sequence_length": 12}
 
 
 @pytest.fixture(autouse=True)
-def word_losses(monkeypatch):
-    """The module of the losses, with small streams."""
-    from benchmarks.tables import word_losses
-
+def sizes(monkeypatch):
+    """Small streams."""
     for name, size in {"ROWS": 1, "WINDOW": 7, "STEPS": 1}.items():
         monkeypatch.setattr(word_losses, name, size)
-    return word_losses
+
+
+@pytest.fixture
+def text(tmp_path):
+    """The lines as words, read from a file."""
+    (tmp_path / "text.txt").write_text("\n".join(LINES) + "\n", "utf-8")
+    return word_losses.read_lines(tmp_path / "text.txt")
 
 
 @pytest.fixture(scope="module")
@@ -53,35 +49,7 @@ def tokenizer():
     return FastaiTokenizer([token for token in tokens if token != "zzyzx"])
 
 
-def make_presets(folder, tokenizer, zero=False):
-    """A tiny ULMFiT of each direction, a tiny ELMo and a tiny GPT, as directories."""
-    models = {}
-    for seed, name in enumerate(("forward", "backward")):
-        keras.utils.set_random_seed(seed)
-        sizes = {"vocabulary_size": tokenizer.vocabulary_size, "pad_id": 1}
-        fields = {**tiny.ULMFIT_CONFIG, **sizes, "reverse": bool(seed)}
-        models[name] = zoo.CausalLM(ULMFiT(ULMFiTConfig(**fields)), tokenizer)
-    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
-    words = CharacterTokenizer(12, tiny.WORDS, punctuation=True)
-    models["elmo"] = zoo.BidirectionalLM(elmo, words)
-    models["gpt"] = make_gpt()
-    for name, model in models.items():
-        if zero:
-            model.set_weights([0 * weight for weight in model.get_weights()])
-        model.save_to_preset(folder / f"tiny_{name}")
-    return {name: folder / f"tiny_{name}" for name in models}
-
-
-def make_gpt():
-    """A tiny GPT with 12 positions."""
-    keras.utils.set_random_seed(5)
-    sizes = {"vocabulary_size": 400, "max_sequence_length": 12}
-    config = GPTConfig(**{**tiny.GPT_CONFIG, **sizes})
-    return zoo.CausalLM(GPT(config), tiny_byte_tokenizer(start_token=True))
-
-
-def test_lines_become_texts(perplexities, word_losses, monkeypatch, tmp_path):
-    text = word_losses.read_lines(tmp_path / "text.txt")
+def test_lines_become_texts(text, monkeypatch):
     assert sum(map(len, text)) == WORDS and text[1] == ["A", "dull", "story."]
     assert text[2] == text[4] == []
     cut = word_losses.cut_texts(text)
@@ -91,8 +59,8 @@ def test_lines_become_texts(perplexities, word_losses, monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_tokens_have_owners(perplexities, word_losses, tokenizer, tmp_path):
-    texts = word_losses.cut_texts(word_losses.read_lines(tmp_path / "text.txt"))
+def test_tokens_have_owners(text, tokenizer):
+    texts = word_losses.cut_texts(text)
     ids, lengths, owners = word_losses.tokens_of(texts, tokenizer)
     tokens = [tokenizer.id_to_token(i) for i in ids]
     assert lengths.sum() == len(ids) and tokens[lengths[0]] == "xxbos"
@@ -108,7 +76,7 @@ def test_tokens_have_owners(perplexities, word_losses, tokenizer, tmp_path):
     assert word_losses.equal_parts([1, 2, 3], [1, 2, 3]) == [(0, 0, 3)]
 
 
-def test_words_add_up(word_losses):
+def test_words_add_up():
     losses = np.array([1.0, 2.0, 4.0, np.nan, 8.0])
     owners = np.array([0, 0, -1, 1, 2])
     unknown = np.array([False, False, True, False, True])
@@ -124,15 +92,11 @@ def test_words_add_up(word_losses):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reverse", [False, True])
-def test_streams_predict_every_token_once(word_losses, tokenizer, reverse):
-    keras.utils.set_random_seed(3)
-    sizes = {"vocabulary_size": tokenizer.vocabulary_size, "pad_id": 1}
-    config = ULMFiTConfig(**{**tiny.ULMFIT_CONFIG, **sizes, "reverse": reverse})
-    backbone = ULMFiT(config)
-    whole = zoo.CausalLM(backbone, tokenizer)
-    streams = zoo.CausalLM(backbone, tokenizer, rows=1, window=7)
+def test_streams_predict_every_token_once(tokenizer, reverse):
+    whole = make_ulmfit(tokenizer.vocabulary, reverse)
+    streams = zoo.CausalLM(whole.backbone, tokenizer, rows=1, window=7)
     streams.head.set_weights(whole.head.get_weights())
-    ids = np.random.default_rng(0).integers(2, sizes["vocabulary_size"], 24)
+    ids = np.random.default_rng(0).integers(2, tokenizer.vocabulary_size, 24)
     found = word_losses.causal_losses(streams, ids, np.array([10, 14]))
     logits = keras.ops.convert_to_numpy(whole({"token_ids": ids[None]}))[0]
     shares = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
@@ -144,11 +108,9 @@ def test_streams_predict_every_token_once(word_losses, tokenizer, reverse):
 
 
 @pytest.mark.slow
-def test_the_baseline_is_the_entropy_of_the_tokens(word_losses, tmp_path):
+def test_the_baseline_is_the_entropy_of_the_tokens(tmp_path):
     tokens = train_fastai_vocabulary(["a b"], minimum_count=1)
-    sizes = {"vocabulary_size": len(tokens), "pad_id": 1}
-    backbone = ULMFiT(ULMFiTConfig(**{**tiny.ULMFIT_CONFIG, **sizes}))
-    zoo.CausalLM(backbone, FastaiTokenizer(tokens)).save_to_preset(tmp_path / "lm")
+    make_ulmfit(tokens).save_to_preset(tmp_path / "lm")
     scores = word_losses.score_unigram(tmp_path / "lm", [["a", "b", "a", "qx"]])
     assert scores.known.tolist() == [True, True, True, False]
     # The tokens are xxbos, a, b, a and xxunk.
@@ -158,11 +120,10 @@ def test_the_baseline_is_the_entropy_of_the_tokens(word_losses, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_elmo_has_the_probability_of_its_task(word_losses, tokenizer, tmp_path):
-    preset = make_presets(tmp_path, tokenizer)["elmo"]
+def test_an_elmo_has_the_probability_of_its_task(elmo):
     text = [["The", "film", "was", "good,", "and", "zzyzx", "fine."]]
-    forward, backward = word_losses.score_elmo(preset, text)
-    answer = zoo.from_preset(preset, "bidirectional_lm").answer([" ".join(text[0])])
+    forward, backward = word_losses.score_elmo(elmo, text)
+    answer = zoo.from_preset(elmo, "bidirectional_lm").answer([" ".join(text[0])])
     assert forward.known.tolist() == [False, True, True, True, True, False, True]
     assert forward.total == pytest.approx(-answer["forward"][0], rel=1e-5)
     assert backward.total == pytest.approx(-answer["backward"][0], rel=1e-5)
@@ -171,9 +132,8 @@ def test_an_elmo_has_the_probability_of_its_task(word_losses, tokenizer, tmp_pat
     assert np.isfinite(forward.losses).all()
 
 
-def test_tokens_of_bytes_have_owners(perplexities, word_losses, tmp_path):
+def test_tokens_of_bytes_have_owners(text):
     tokenizer = tiny_byte_tokenizer()
-    text = word_losses.read_lines(tmp_path / "text.txt")
     ids, owners = word_losses.byte_tokens(text, tokenizer)
     lines = [line.replace("[UNK]", "<unk>") for line in LINES]
     documents = ["\n".join(lines[:2]) + "\n", lines[3] + "\n"]
@@ -189,8 +149,8 @@ def test_tokens_of_bytes_have_owners(perplexities, word_losses, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_gpt_has_the_probability_of_its_task(word_losses, tmp_path):
-    model = make_gpt()
+def test_a_gpt_has_the_probability_of_its_task(tmp_path):
+    model = make_gpt(**SHORT_GPT)
     model.save_to_preset(tmp_path / "gpt")
     text = [["The", "film", "was", "good,"], ["and", "zzyzx", "fine."]]
     scores = word_losses.score_gpt(tmp_path / "gpt", text)
@@ -204,8 +164,8 @@ def test_a_gpt_has_the_probability_of_its_task(word_losses, tmp_path):
 
 @pytest.mark.shown("1", "13")
 @pytest.mark.parametrize("count", [1, 2, 7, 12, 13, 14, 30])
-def test_windows_predict_every_token_but_the_first(word_losses, count):
-    model = make_gpt()
+def test_windows_predict_every_token_but_the_first(count):
+    model = make_gpt(**SHORT_GPT)
     ids = np.random.default_rng(0).integers(0, 400, count).astype("int32")
     losses = word_losses.window_losses(model, ids)
     assert len(losses) == count and np.isnan(losses[0])
@@ -219,38 +179,38 @@ def test_windows_predict_every_token_but_the_first(word_losses, count):
 
 @pytest.mark.slow
 def test_models_that_know_nothing_are_equal_per_token(
-    perplexities, word_losses, tokenizer, tmp_path, command
+    text, tokenizer, monkeypatch, tmp_path, command
 ):
-    presets = make_presets(tmp_path / "models", tokenizer, zero=True)
-    notes = tmp_path / "presets/ulmfit/tiny_forward/notes.md"
-    for name in presets:
-        (tmp_path / f"presets/ulmfit/tiny_{name}").mkdir(parents=True)
-    notes.write_text("Some notes.\n")
-    given = [f"--preset={name}={path}" for name, path in presets.items()]
+    monkeypatch.setattr(perplexities, "FILES", {"a text": "text.txt"})
+    models = {"forward": make_ulmfit(tokenizer.vocabulary)}
+    models["backward"] = make_ulmfit(tokenizer.vocabulary, reverse=True)
+    models |= {"elmo": make_elmo(), "gpt": make_gpt(**SHORT_GPT)}
+    given, cards = [], tmp_path / "presets/ulmfit"
+    for name, model in models.items():
+        model.set_weights([0 * weight for weight in model.get_weights()])
+        model.save_to_preset(tmp_path / f"models/tiny_{name}")
+        given.append(f"--preset={name}={tmp_path}/models/tiny_{name}")
+        (cards / f"tiny_{name}").mkdir(parents=True)
+    (cards / "tiny_forward/notes.md").write_text("Some notes.\n")
     command("perplexities", *given)
     (path,) = (tmp_path / "tables/perplexities/results").iterdir()
     assert path.name == "text-tiny_forward+tiny_backward+tiny_gpt.json"
-    found = json.loads(path.read_text())
-    assert found["words"] == WORDS
-    texts = word_losses.cut_texts(word_losses.read_lines(tmp_path / "text.txt"))
-    ids, _, _ = word_losses.tokens_of(texts, tokenizer)
-    size = tokenizer.vocabulary_size
-    numbers = found["models"]["tiny_forward"]
-    assert "frequencies of tokens, no context" in found["models"]
-    # The first token of all is not predicted.
-    assert np.log(numbers["perplexity"]) == pytest.approx(
-        (len(ids) - 1) * np.log(size) / WORDS, rel=1e-4
-    )
-    ids, _ = word_losses.byte_tokens(
-        word_losses.read_lines(tmp_path / "text.txt"), tiny_byte_tokenizer()
-    )
-    assert np.log(found["models"]["tiny_gpt"]["perplexity"]) == pytest.approx(
-        (len(ids) - 1) * np.log(400) / WORDS, rel=1e-4
-    )
-    assert found["models"]["tiny_gpt"]["unknown"] == 0
-    assert found["models"]["tiny_elmo, forward"]["known_to_all"] < len(tiny.WORDS) ** 3
-    text = notes.read_text()
-    assert text.startswith("Some notes.\n\n## Perplexity of words")
-    assert f"| a text, {WORDS} words | `tiny_elmo, backward` |" in text
-    assert (tmp_path / "presets/ulmfit/tiny_gpt/notes.md").exists()
-    assert not (tmp_path / "presets/ulmfit/tiny_elmo/notes.md").exists()
+    result = json.loads(path.read_text())
+    found = result["models"]
+    assert result["words"] == WORDS and "frequencies of tokens, no context" in found
+    counts = {
+        "forward": word_losses.tokens_of(word_losses.cut_texts(text), tokenizer),
+        "gpt": word_losses.byte_tokens(text, tiny_byte_tokenizer()),
+    }
+    for name, size in (("forward", tokenizer.vocabulary_size), ("gpt", 400)):
+        # The first token of all is not predicted.
+        loss = (len(counts[name][0]) - 1) * np.log(size) / WORDS
+        perplexity = found[f"tiny_{name}"]["perplexity"]
+        assert np.log(perplexity) == pytest.approx(loss, rel=1e-4)
+    assert found["tiny_gpt"]["unknown"] == 0
+    assert found["tiny_elmo, forward"]["known_to_all"] < len(tiny.WORDS) ** 3
+    notes = (cards / "tiny_forward/notes.md").read_text()
+    assert notes.startswith("Some notes.\n\n## Perplexity of words")
+    assert f"| a text, {WORDS} words | `tiny_elmo, backward` |" in notes
+    assert (cards / "tiny_gpt/notes.md").exists()
+    assert not (cards / "tiny_elmo/notes.md").exists()

@@ -5,6 +5,8 @@ import json
 import pytest
 from places import ROOT
 
+from benchmarks.tables import preset_card
+
 SHIPPED = sorted(path.parent for path in ROOT.glob("presets/*/*/log.csv"))
 RECIPE = {"family": "bert", "seed": 0, "stages": [[64, 64, 10]]}
 RECORD = {
@@ -42,14 +44,6 @@ RESULTS = {
 
 
 @pytest.fixture
-def preset_card():
-    """The module under test; `benchmarks` is importable from the checkout only."""
-    from benchmarks.tables import preset_card
-
-    return preset_card
-
-
-@pytest.fixture
 def run(tmp_path):
     """A folder as `zoo pretrain` leaves it."""
     folder = tmp_path / "run"
@@ -74,7 +68,7 @@ def preset(tmp_path):
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
-def test_shipped_cards_are_up_to_date(preset_card, path):
+def test_shipped_cards_are_up_to_date(path):
     assert (path / "README.md").read_text("utf-8") == preset_card.card(path), (
         f"run `python -m benchmarks.tables.preset_card {path.relative_to(ROOT)}`"
     )
@@ -84,8 +78,7 @@ def test_shipped_cards_are_up_to_date(preset_card, path):
     assert record.get("defaults", {}) == recipe.get("defaults", {})
 
 
-def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
-    pytest.importorskip("matplotlib")
+def test_a_run_is_shipped(run, preset, tmp_path):
     glue = tmp_path / "glue"
     glue.mkdir()
     (glue / "sst2-1000-comparison.json").write_text(json.dumps(RESULTS))
@@ -111,11 +104,11 @@ def test_a_run_is_shipped(preset_card, run, preset, tmp_path):
     )
 
 
-def test_one_seed_has_no_deviation(preset_card):
+def test_one_seed_has_no_deviation():
     assert preset_card.percent({"mean": 0.5, "deviation": None}) == "50.0"
 
 
-def test_plain_baselines_learn_from_most_examples(preset_card):
+def test_plain_baselines_learn_from_most_examples():
     results = {"task": "rte", "examples": 2241, "metric": "accuracy"}
     majority, tfidf = map(float, preset_card.plain_baselines(results).split(" / "))
     assert majority == 52.7 and 45 < tfidf < 65
@@ -123,21 +116,21 @@ def test_plain_baselines_learn_from_most_examples(preset_card):
     assert preset_card.plain_baselines({**results, "task": "qnli"}) == ""
 
 
-def test_a_run_of_another_recipe_is_not_shipped(preset_card, run, preset):
+def test_a_run_of_another_recipe_is_not_shipped(run, preset):
     (run / "recipe.json").write_text(json.dumps({**RECIPE, "seed": 1, "ema": 0.9}))
     with pytest.raises(ValueError, match="another recipe: ema, seed"):
         preset_card.ship(run, preset)
     assert not (preset / "preset.json").exists()
 
 
-def test_results_are_added_to_those_there(preset_card, tmp_path):
+def test_results_are_added_to_those_there(tmp_path):
     other = {**RESULTS, "settings": {**RESULTS["settings"], "epochs": 9}}
     newer = {**RESULTS, "difference": 0.5}
     (tmp_path / "a.json").write_text(json.dumps(newer))
     assert preset_card.collect([RESULTS, other], [tmp_path]) == [newer, other]
 
 
-def card_of(preset_card, folder, curve, **fields):
+def card_of(folder, curve, **fields):
     """The card of a preset with these fields and one curve."""
     record = {**RECORD, **fields}
     (folder / "preset.json").write_text(json.dumps(record))
@@ -180,16 +173,16 @@ CARDS = {
 
 
 @pytest.mark.parametrize("kind", CARDS)
-def test_a_card_has_the_scores_of_its_task(preset_card, tmp_path, kind):
+def test_a_card_has_the_scores_of_its_task(tmp_path, kind):
     curve, fields, expected = CARDS[kind]
-    card = card_of(preset_card, tmp_path, curve, **fields)
+    card = card_of(tmp_path, curve, **fields)
     assert expected in card and f"![{curve}]({curve}.svg)" in card
     assert "Fine-tuning" not in card and "masked" not in card
     included = "The number includes those of `elmo_of_test`, which are not stored here."
     assert (included in card) == ("parts" in fields)
 
 
-def test_a_card_ends_with_the_notes(preset_card, tmp_path):
-    before = card_of(preset_card, tmp_path, "perplexity")
+def test_a_card_ends_with_the_notes(tmp_path):
+    before = card_of(tmp_path, "perplexity")
     (tmp_path / "notes.md").write_text("## Use\n\nAsk it.\n")
     assert preset_card.card(tmp_path) == before + "\n## Use\n\nAsk it.\n"

@@ -2,10 +2,14 @@
 
 import csv
 import gzip
+import re
 import types
 
 import pytest
 from places import ROOT
+
+from benchmarks import circumstances, run, worker
+from benchmarks.text_to_label import read_texts
 
 TINY = """
 import os
@@ -44,16 +48,7 @@ PEERS = {
 
 
 @pytest.fixture
-def run(monkeypatch):
-    """The module under test; `benchmarks` is importable from the checkout only."""
-    from benchmarks import run
-
-    monkeypatch.setattr(run, "PAUSE", 0)
-    return run
-
-
-@pytest.fixture
-def tiny(run, monkeypatch, tmp_path):
+def tiny(monkeypatch, tmp_path):
     """Function of peers' names: measures a workload of the test's own."""
     package = tmp_path / "benchmarks"
     package.mkdir()
@@ -61,6 +56,7 @@ def tiny(run, monkeypatch, tmp_path):
         (package / name).write_text((ROOT / "benchmarks" / name).read_text())
     (package / "tiny.py").write_text(TINY)
     monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "PAUSE", 0)
 
     def measure(*names, variants=()):
         log = tmp_path / "log"
@@ -86,11 +82,13 @@ def facts(seconds, **changes):
 
 
 def test_peers_take_turns_and_an_absent_one_is_skipped(tiny):
-    measured, log = tiny("zoo", "absent", "other")
+    measured, log = tiny("zoo", "absent", "other", "itself")
     assert log == "zozozo"
     assert measured["absent"] == {"skipped": "no_such_library is not installed"}
     assert [len(measured[name]["seconds"]) for name in ("zoo", "other")] == [2, 2]
     assert all(1 < measured[name]["peak_mib"] < 1000 for name in ("zoo", "other"))
+    assert measured["itself"]["seconds"] == [3.5, 3.5]
+    assert measured["itself"]["peak_mib"] == 1e6
 
 
 def test_another_checkout_takes_turns_with_this_one(tiny, tmp_path):
@@ -102,36 +100,23 @@ def test_another_checkout_takes_turns_with_this_one(tiny, tmp_path):
     assert log == "zbzbzb" and list(measured) == ["zoo", "b"]
 
 
-def test_a_variable_of_the_environment_makes_a_peer(tiny, run):
+def test_a_variable_of_the_environment_makes_a_peer(tiny):
     options = run.parse(["lstm_step", "--environment", "LETTER=v=w", "--against", "d"])
     before, variant = run.variants_of(options)
     assert before == {"label": "before", "root": "d"}
     assert variant == {"label": "LETTER=v=w", "environment": {"LETTER": "v=w"}}
     measured, log = tiny("zoo", variants=[variant])
     assert log == "zv=w" * 3 and list(measured) == ["zoo", "LETTER=v=w"]
-    with pytest.raises(SystemExit):
-        run.parse(["lstm_step", "--environment", "LETTER"])
 
 
-def test_a_call_may_measure_itself(tiny):
-    measured, _ = tiny("zoo", "itself")
-    assert measured["itself"]["seconds"] == [3.5, 3.5]
-    assert measured["itself"]["peak_mib"] == 1e6
-
-
-def test_a_peer_that_dies_stops_the_run(tiny):
+def test_a_peer_that_dies_or_has_another_shape_stops_the_run(tiny):
     with pytest.raises(RuntimeError, match="nothing from 'dead'.* ended with code 3"):
         tiny("zoo", "dead")
-
-
-def test_an_output_of_another_shape_stops_the_run(tiny):
     with pytest.raises(ValueError, match=r"'shape' must have shape \[2, 4\]. .*2, 3"):
         tiny("zoo", "shape")
 
 
-def test_our_own_imports_are_never_skipped(run):
-    from benchmarks import worker
-
+def test_our_own_imports_are_never_skipped():
     def fail():
         raise ModuleNotFoundError("No module named 'x'", name="x")
 
@@ -142,13 +127,14 @@ def test_our_own_imports_are_never_skipped(run):
         worker.build(workload, "zoo", {})
 
 
-def test_arithmetic(run):
+def test_arithmetic():
     rows = run.summarize(
         {
-            "zoo": facts([0.3, 0.1, 0.2]),
+            "zoo": facts([0.3, 0.1, 0.2], result=[1.0, 2.0]),
             "peer": facts([0.5, 0.9, 0.6]),
             "part": facts([0.4, 0.4, 0.1], items=2, lengths=[3, 3]),
             "inexact": facts([0.2], lengths=[3, 3, 2, 9], note="slow"),
+            "near": facts([0.2], result=[1.0, 2.25], note="it"),
             "bound": facts([0.1], lengths=None, parameters=None, note="best"),
             "gone": {"skipped": "because"},
         }
@@ -156,12 +142,14 @@ def test_arithmetic(run):
     rows = {row["peer"]: row for row in rows}
     assert rows["zoo"]["median_s"] == 0.2 and rows["zoo"]["minimum_s"] == 0.1
     assert rows["zoo"]["items_per_s"] == 20 and rows["zoo"]["ratio"] == 1
+    assert rows["zoo"]["note"] == ""
     assert rows["peer"]["ratio"] == 3
     assert rows["part"]["ratio"] == 4 and rows["part"]["tokens"] == 6
     assert rows["part"]["seconds"] == "0.4000 0.4000 0.1000"
     assert rows["part"]["versions"] == "a=1 b=2"
     assert rows["part"]["peak_mib"] == 13 and rows["part"]["note"] == ""
     assert rows["inexact"]["note"] == "slow, 1 rows of another length"
+    assert rows["near"]["note"] == "it, 2.5e-01 from our result"
     assert rows["bound"]["tokens"] == rows["bound"]["parameters"] == ""
     assert rows["bound"]["ratio"] == 0.5 and rows["bound"]["note"] == "best"
     assert rows["gone"]["skipped"] == "because" and rows["gone"]["ratio"] == ""
@@ -180,7 +168,7 @@ def test_arithmetic(run):
         ({"result": [1.0]}, "Received: inf apart, of 1 numbers"),
     ],
 )
-def test_peers_that_do_other_work_are_refused(run, changes, message):
+def test_peers_that_do_other_work_are_refused(changes, message):
     run.check_same_work({"zoo": facts([]), "peer": facts([])})
     run.check_same_work({"zoo": facts([]), "peer": facts([], items=1, lengths=[3])})
     inexact = facts([], lengths=[3, 3, 2, 9], may_differ=0.25)
@@ -193,83 +181,60 @@ def test_peers_that_do_other_work_are_refused(run, changes, message):
         run.check_same_work({"zoo": ours, "peer": {**near, **changes}})
 
 
-def test_the_distance_of_results_is_noted(run):
-    measured = {"zoo": facts([1.0], result=[1.0, 2.0], note="")}
-    measured["peer"] = facts([1.0], result=[1.0, 2.25], note="it")
-    notes = [row["note"] for row in run.summarize(measured)]
-    assert notes == ["", "it, 2.5e-01 from our result"]
-
-
-def test_command_prints_a_table_and_writes_a_csv(run, monkeypatch, tmp_path, capsys):
+def test_command_prints_a_table_and_writes_a_csv(monkeypatch, tmp_path, capsys):
     measured = {"zoo": facts([0.2]), "peer": facts([0.5]), "gone": {"skipped": "why"}}
-    asked = []
+    asked, output = [], tmp_path / "results"
 
     def measure(*arguments):
         asked.append(arguments)
         return measured
 
     monkeypatch.setattr(run, "measure", measure)
-    command = f"text_to_label --data {tmp_path} --vocabulary v.txt --threads 3"
-    run.main([*command.split(), "--output", str(tmp_path / "results")])
-    assert asked[0][2]["threads"] == 3 and asked[0][3:] == (2, 5, [])
+    command = f"text_to_label finetune_step_bfloat16 --threads 3 --data {tmp_path}"
+    run.main([*command.split(), "--vocabulary", "v.txt", "--output", str(output)])
+    (first, _, given, *others), (second, _, fixed, *_) = asked
+    assert (first, second) == ("text_to_label", "finetune_step")
+    assert given["threads"] == 3 and others == [2, 5, []]
+    assert fixed == {"dtype": "bfloat16", "threads": 3}
     table = capsys.readouterr().out
     assert "skipped: why" in table and "2.50" in table
     assert "speed relative to the peer  peak MiB  note" in table
-    with open(tmp_path / "results" / "text_to_label.csv", newline="") as file:
+    with open(output / "text_to_label.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["ratio"] for row in rows] == ["1.0", "2.5", ""]
     for column in ("workload", "hardware", "python", "commit", "date", "threads"):
         assert all(row[column] for row in rows), column
-    assert [path.name for path in (tmp_path / "results").iterdir()] == [
-        "text_to_label.csv"
+    assert sorted(path.name for path in output.iterdir()) == [
+        "finetune_step_bfloat16.csv",
+        "text_to_label.csv",
     ]
 
 
-def test_one_core_is_one(run, monkeypatch):
-    from benchmarks import circumstances
-
+def test_one_core_is_one(monkeypatch):
     monkeypatch.setattr(circumstances, "cores", lambda: 1)
     assert ", 1 core, " in circumstances.hardware()
     assert circumstances.counted(2, "worker") == "2 workers"
 
 
-def test_an_unknown_workload_is_named(run, capsys):
-    with pytest.raises(SystemExit):
-        run.parse(["nothing"])
-    message = "WORKLOAD must be one of text_to_label, dense_forward_float32, "
-    error = capsys.readouterr().err
-    assert message in error and "Received: nothing." in error
+REFUSED = {
+    "nothing": "one of text_to_label, dense_forward_float32, .*. Received: nothing.",
+    "text_to_label --vocabulary v": "text_to_label needs --data.",
+    "": "text_to_label needs --data.",
+    "lstm_step --environment LETTER": "must have a `=`. Received: .'LETTER'.",
+}
 
 
-def test_only_what_a_workload_needs_must_be_given(run, capsys):
+@pytest.mark.parametrize("arguments", REFUSED)
+def test_what_a_workload_needs_must_be_given(capsys, arguments):
     assert run.parse(["dense_forward_float32"]).data is None
     assert run.parse(["cold_start", "--vocabulary", "v"]).data is None
-    for arguments in (["text_to_label", "--vocabulary", "v"], []):
-        with pytest.raises(SystemExit):
-            run.parse(arguments)
-        assert "text_to_label needs --data." in capsys.readouterr().err
-
-
-def test_fixed_options_reach_the_peers(run, monkeypatch, tmp_path):
-    asked = []
-
-    def measure(*arguments):
-        asked.append(arguments)
-        return {"zoo": facts([0.2])}
-
-    monkeypatch.setattr(run, "measure", measure)
-    command = f"finetune_step_bfloat16 --threads 3 --output {tmp_path}"
-    run.main(command.split())
-    name, _, options, *_ = asked[0]
-    assert name == "finetune_step"
-    assert options == {"dtype": "bfloat16", "threads": 3}
-    assert (tmp_path / "finetune_step_bfloat16.csv").exists()
+    with pytest.raises(SystemExit):
+        run.parse(arguments.split())
+    assert re.search(REFUSED[arguments], capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("name", ["dev.tsv", "dev.tsv.gz"])
-def test_sentences_are_read(run, name, tmp_path):
-    from benchmarks.text_to_label import read_texts
-
+def test_sentences_are_read(name, tmp_path):
     content = 'sentence\tlabel\nso "good \t1\nbad\t0\n'.encode()
     directory = tmp_path / "glue" / "SST-2"
     directory.mkdir(parents=True)

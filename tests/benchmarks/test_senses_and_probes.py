@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 import zoo
+from benchmarks.tables import probes, senses
 
 
 def test_sentences_have_their_word_once_and_all_senses():
-    pytest.importorskip("sklearn")
-    from benchmarks.tables import senses
-
     rows = senses.read_sentences()
     assert list(rows) == ["star", "bank", "play"]
     for word, sentences in rows.items():
@@ -22,21 +20,15 @@ def test_sentences_have_their_word_once_and_all_senses():
 
 
 def test_the_most_similar_use_counts():
-    pytest.importorskip("sklearn")
-    from benchmarks.tables.senses import share
-
     similar = np.array(
         [[1, 0.9, 0.2, 0], [0.9, 1, 0, 0], [0.2, 0, 1, 0.1], [0, 0, 0.1, 1]]
     )
-    assert share(similar, ["a", "a", "b", "b"]) == 0.75
+    assert senses.share(similar, ["a", "a", "b", "b"]) == 0.75
     # Of equally similar uses, each counts.
-    assert share(np.ones((4, 4)), ["a", "a", "b", "b"]) == pytest.approx(1 / 3)
+    assert senses.share(np.ones((4, 4)), ["a", "a", "b", "b"]) == pytest.approx(1 / 3)
 
 
 def test_probes_draw_their_results(make_run):
-    pytest.importorskip("matplotlib")
-    from benchmarks.tables import probes
-
     run, found = make_run(probes), {"layers": [0.5, 0.625], "baseline": 0.4}
     run.stored("names-gpt_mini_en_books", lambda: found)
     probes.draw(run, "layers", "score", baseline=True)

@@ -3,6 +3,8 @@
 import pytest
 from places import ROOT
 
+from benchmarks import table
+
 ROW = {
     "workload": "masked_batch",
     "peer": "zoo",
@@ -17,15 +19,7 @@ ROW = {
 }
 
 
-@pytest.fixture
-def table():
-    """The module under test; `benchmarks` is importable from the checkout only."""
-    from benchmarks import table
-
-    return table
-
-
-def test_readme_shows_the_results(table):
+def test_readme_shows_the_results():
     directory = ROOT / "benchmarks"
     text = (directory / "README.md").read_text("utf-8")
     rows = table.read_results(directory / "results")
@@ -34,7 +28,7 @@ def test_readme_shows_the_results(table):
     )
 
 
-def test_a_row(table):
+def test_a_row():
     where = "v1-2-g01234567-dirty | 2026-11-21"
     line = f"| masked_batch | `zoo` | 1,250.0 | 12.5 | 1.00 | 900 | small | {where} |\n"
     assert table.render([ROW]).endswith(line)
@@ -44,7 +38,7 @@ def test_a_row(table):
     assert f"| skipped: x is not installed | {where} |" in table.render([gone])
 
 
-def test_the_table_replaces_what_stands_there(table):
+def test_the_table_replaces_what_stands_there():
     begin, end = "<!-- results -->\n", "<!-- end of results -->\n"
     text = f"before\n{begin}old\n{end}after\n"
     found = table.insert(text, "new\n")
@@ -55,7 +49,7 @@ def test_the_table_replaces_what_stands_there(table):
             table.insert(wrong, "new\n")
 
 
-def test_a_text_may_have_several_tables(table):
+def test_a_text_may_have_several_tables():
     parts = [f"<!-- {name} -->\nold\n<!-- end of {name} -->\n" for name in "ab"]
     found = table.insert("".join(parts), "new\n", "b")
     assert found == parts[0] + parts[1].replace("old", "\nnew\n")

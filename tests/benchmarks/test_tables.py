@@ -10,7 +10,7 @@ import pytest
 from places import ROOT
 
 from benchmarks.table import insert
-from benchmarks.tables import runner
+from benchmarks.tables import defaults, gpt_finetuning, runner, transfer
 from benchmarks.tables.stored_results import FIELDS, mean_interval, stored
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -108,8 +108,6 @@ def test_a_deleted_result_is_computed_again(name, command, monkeypatch, tmp_path
 
 
 def test_options_choose_presets_seeds_and_cells():
-    from benchmarks.tables import defaults, gpt_finetuning, transfer
-
     run = transfer.TABLE.run(["a/lm", "bert=b/small"], "float32", max_seeds=1)
     assert run.presets["forward"] == "a/lm" and run.presets["bert"] == "b/small"
     names = [*transfer.TABLE.cells(run)]
@@ -120,11 +118,9 @@ def test_options_choose_presets_seeds_and_cells():
     assert "codah-gpt-random_lm-1" in gpt_finetuning.TABLE.cells(run)
     run = defaults.TABLE.run(["a/new"])
     assert run.presets["new"] == "a/new" and "elmo_mini_en_books" in run.presets
-    for values, message in (
-        (["x=a"], "forward, backward, bert. Received: --preset x"),
-    ):
-        with pytest.raises(click.UsageError, match=message):
-            transfer.TABLE.run(values)
+    received = "forward, backward, bert. Received: --preset x"
+    with pytest.raises(click.UsageError, match=received):
+        transfer.TABLE.run(["x=a"])
 
 
 def test_the_command_says_what_it_needs(command):

@@ -1,18 +1,10 @@
 """The tables of translators and parsers."""
 
-import pytest
-
-pytest.importorskip("sacrebleu")
-
-
-@pytest.fixture(autouse=True)
-def benchmarks():
-    """Makes `benchmarks` importable, which it is from the checkout only."""
+from benchmarks.tables import trees
+from benchmarks.tables.translations import score_table, shown_table
 
 
 def test_scores_stand_beside_the_baseline_with_intervals():
-    from benchmarks.tables.translations import score_table
-
     references = [["the cat sat on the mat", "a dog ran to the old house"] * 4]
     result = {"commit": "abc", "date": "2026-01-01", "versions": {}}
     result |= {"hardware": "one", "cpu_seconds": 1.0}
@@ -29,8 +21,6 @@ def test_scores_stand_beside_the_baseline_with_intervals():
 
 
 def test_every_fiftieth_sentence_is_shown():
-    from benchmarks.tables.translations import shown_table
-
     texts = [str(number) for number in range(120)]
     table = shown_table(texts, texts, [[text, "x"] for text in texts]).split("\n")
     assert [line for line in table if line][2:] == [
@@ -39,8 +29,6 @@ def test_every_fiftieth_sentence_is_shown():
 
 
 def test_a_tree_with_white_space_around_a_word_is_over_the_words():
-    from benchmarks.tables import trees
-
     gold = trees.stripped(("S", ("NN", "\u00a0a"), ("VB", "b")))
     tree = "(S (NN a) (VB b))"
     assert trees.length_rows([gold, gold], [tree, "(S (XX a) (VB b))"]) == [

@@ -1,47 +1,36 @@
 """The tables of taggers: every kind of arm at a tiny size, and its rate."""
 
-import gzip
 import json
 
 import numpy as np
 import pytest
 import tiny
+from tiny_inputs import write_tagged
 
 import zoo
+from benchmarks.tables import taggers
+from benchmarks.tables.remembering import remembering
 
 VECTORS = [*tiny.GOOD, "the"], np.arange(24, dtype="float32").reshape(6, 4)
 
 
-@pytest.fixture
-def taggers(monkeypatch, elmo):
-    """The module under test, with tiny models."""
-    from benchmarks.tables import taggers
-
+@pytest.fixture(autouse=True)
+def sizes(monkeypatch, elmo):
+    """Tiny models."""
     small = {"embedding_dim": 4, "filters": ((2, 3),), "lstm_dim": 4}
     monkeypatch.setattr(taggers, "CONFIG", {**taggers.CONFIG, **small})
     monkeypatch.setattr(taggers, "LANGUAGE_MODEL", str(elmo))
     monkeypatch.setattr(taggers, "EPOCHS", 1)
-    return taggers
 
 
 @pytest.fixture
-def data(taggers, tmp_path):
+def data(tmp_path):
     """Both corpora, as their files hold them."""
-    for name, corpus in taggers.CORPORA.items():
-        (tmp_path / name).mkdir()
-        for seed, file in enumerate(corpus.files):
-            texts, _ = tiny.make_texts(24, seed=seed)
-            lines = ["-DOCSTART- -X- O O\n\n"] if corpus.scheme else []
-            for text, tags in zip(texts, tiny.make_tags(texts), strict=True):
-                words = zip(text.split(), tags, strict=True)
-                form = "{} X Y {}\n" if corpus.scheme else "{}\t{}\n"
-                lines.append("".join(form.format(*pair) for pair in words) + "\n")
-            with gzip.open(tmp_path / file, "wt") as stream:
-                stream.writelines(lines)
+    write_tagged(tmp_path, 24)
     return tmp_path
 
 
-def test_words_and_tags_are_read(taggers, data):
+def test_words_and_tags_are_read(data):
     for name, tags in (("conll2003", {"O", "S-GOOD"}), ("ud_ewt", {"O", "B-GOOD"})):
         parts = taggers.CORPORA[name].read(data)
         assert [len(words) for words, _ in parts] == [24, 24, 24]
@@ -53,7 +42,7 @@ ARMS = ["glove_elmo", "taglm", "lm_alone", "half_random", "half_class"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
-def test_arms_are_what_they_are_called(taggers, data, make_run, name):
+def test_arms_are_what_they_are_called(data, make_run, name):
     corpus, run = taggers.CORPORA["conll2003"], make_run(taggers)
     arm, parts = corpus.arms[name], taggers.read_parts(run, "conll2003")
     train = parts[0]
@@ -80,7 +69,7 @@ def test_arms_are_what_they_are_called(taggers, data, make_run, name):
 
 
 @pytest.mark.slow
-def test_the_rate_falls_to_zero(taggers, data):
+def test_the_rate_falls_to_zero(data):
     corpus = taggers.CORPORA["conll2003"]
     train = [2 * part for part in corpus.read(data)[0]]  # two batches
     model = taggers.make_tagger(corpus, {}, train, None, 1e-3, 0)
@@ -90,9 +79,7 @@ def test_the_rate_falls_to_zero(taggers, data):
 
 
 @pytest.mark.slow
-def test_a_language_model_reads_once(taggers, data):
-    from benchmarks.tables.remembering import remembering
-
+def test_a_language_model_reads_once(data):
     train, dev, _ = taggers.CORPORA["conll2003"].read(data)
     fits = []
     for wrap in (lambda model, _: model, remembering):
@@ -109,9 +96,7 @@ def test_a_language_model_reads_once(taggers, data):
 
 
 @pytest.mark.slow
-def test_a_language_model_is_trained_on_the_words_once(
-    taggers, data, monkeypatch, make_run
-):
+def test_a_language_model_is_trained_on_the_words_once(data, monkeypatch, make_run):
     run = make_run(taggers)
     _, (words, _), _ = taggers.read_parts(run, "conll2003")
     (run.folder / "results").mkdir(parents=True)
@@ -130,7 +115,7 @@ def test_a_language_model_is_trained_on_the_words_once(
 
 
 @pytest.mark.slow
-def test_a_fit_has_counts_of_all_sentences(taggers, data, make_run):
+def test_a_fit_has_counts_of_all_sentences(data, make_run):
     lines = [f"{word} 0 1 2 3\n" for word in tiny.GOOD]
     (data / "glove.txt").write_text("".join(lines))
     run = make_run(taggers, vectors=data / "glove.txt")
@@ -138,7 +123,7 @@ def test_a_fit_has_counts_of_all_sentences(taggers, data, make_run):
     assert len(found["counts"]) == 24 and 0 <= found["dev"] <= 1
 
 
-def test_a_search_takes_the_best_rate(taggers, monkeypatch, make_run):
+def test_a_search_takes_the_best_rate(monkeypatch, make_run):
     seen, run = [], make_run(taggers)
 
     def fit(run, name, arm, rate, seed):

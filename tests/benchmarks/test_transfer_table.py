@@ -5,37 +5,35 @@ import dataclasses
 import numpy as np
 import pytest
 import tiny
-from test_labelled_sets import write_sets
+from tiny_inputs import write_sets
 
 import zoo
+from benchmarks.tables import transfer, transfer_training
 from zoo.text import train_fastai_vocabulary
 from zoo.training import SlantedTriangle
+from zoo.training.resume import SaveWhole
 
-SLOW = ("scratch", "chain_thaw")
 TEXTS, LABELS = tiny.make_texts(40)
 
 
-@pytest.fixture
-def transfer(monkeypatch, tmp_path):
-    """The module under test, with small sets."""
-    from benchmarks.tables import transfer
-
+@pytest.fixture(autouse=True)
+def sizes(monkeypatch, tmp_path):
+    """Small sets."""
     for name, corpus in transfer.SETS.items():
         labelled = dataclasses.replace(corpus.labelled, train=None, test=None)
         small = {"labelled": labelled, "language_model": {"epochs": 1, "rows": 4}}
         small |= {"fit": {"epochs": 2, "batch_size": 32}, "epochs_per_group": 1}
         monkeypatch.setitem(transfer.SETS, name, dataclasses.replace(corpus, **small))
     write_sets(tmp_path)
-    return transfer
 
 
 @pytest.fixture
-def run(transfer, presets, make_run):
+def run(presets, make_run):
     """A run with tiny presets."""
     return make_run(transfer, given=presets, dtype="float32")
 
 
-def test_every_recipe_has_cells(transfer):
+def test_every_recipe_has_cells():
     names = transfer.cells(transfer.TABLE.run())
     cells = names.values()
     count = {name: sum(cell.data == name for cell in cells) for name in transfer.SETS}
@@ -51,7 +49,7 @@ def test_every_recipe_has_cells(transfer):
             assert transfer.SETS[other].rates_of.get(recipe) in (None, (other, recipe))
 
 
-def test_recipes_add_one_part_each(transfer):
+def test_recipes_add_one_part_each():
     steps = [
         transfer.RECIPES[n] for n in ("full", "discriminative", "triangle", "gradual")
     ]
@@ -67,10 +65,8 @@ def test_recipes_add_one_part_each(transfer):
     assert same == dataclasses.replace(steps[-1], title="", errors={})
 
 
-def train(monkeypatch, transfer, run, recipe, model="forward"):
+def train(monkeypatch, run, recipe, model="forward"):
     """Trains a cell; returns the model and the arguments of `fit`."""
-    from benchmarks.tables import transfer_training
-
     fits = []
     monkeypatch.setattr(
         zoo.TextClassifier, "fit", lambda self, x, y, **kw: fits.append((x, y, kw))
@@ -85,8 +81,8 @@ def train(monkeypatch, transfer, run, recipe, model="forward"):
 
 
 @pytest.mark.slow
-def test_the_whole_recipe_is_ulmfits(transfer, run, monkeypatch):
-    model, options = train(monkeypatch, transfer, run, "gradual")
+def test_the_whole_recipe_is_ulmfits(run, monkeypatch):
+    model, options = train(monkeypatch, run, "gradual")
     optimizer, (callback,) = model.optimizer, options["callbacks"]
     assert isinstance(optimizer._learning_rate, SlantedTriangle)
     assert optimizer._learning_rate.peak == pytest.approx(0.25 * 4e-3)
@@ -116,9 +112,6 @@ def test_the_whole_recipe_is_ulmfits(transfer, run, monkeypatch):
 
 @pytest.mark.slow
 def test_a_language_model_continues_after_an_interruption(run, monkeypatch, tmp_path):
-    from benchmarks.tables import transfer_training
-    from zoo.training.resume import SaveWhole
-
     monkeypatch.setattr(transfer_training, "free_memory", lambda: None)
     write, fit, starts = SaveWhole.on_epoch_end, zoo.CausalLM.fit, []
 
@@ -153,9 +146,7 @@ def test_a_language_model_continues_after_an_interruption(run, monkeypatch, tmp_
 
 
 @pytest.mark.slow
-def test_the_stored_losses_are_those_of_the_language_model_in_use(
-    transfer, run, monkeypatch
-):
+def test_the_stored_losses_are_those_of_the_language_model_in_use(run, monkeypatch):
     losses = iter((2.0, 1.0))
 
     def adapt(preset, texts, directory, **options):
@@ -178,11 +169,9 @@ def test_the_stored_losses_are_those_of_the_language_model_in_use(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "recipe", [*(pytest.param(n, marks=pytest.mark.slow) for n in SLOW), "unadapted"]
-)
-def test_other_recipes(transfer, run, monkeypatch, recipe):
-    model, options = train(monkeypatch, transfer, run, recipe)
+@pytest.mark.parametrize("recipe", ["scratch", "chain_thaw", "unadapted"])
+def test_other_recipes(run, monkeypatch, recipe):
+    model, options = train(monkeypatch, run, recipe)
     pretrained = zoo.from_preset(run.models / "trec6-lm_forward-vocabulary")
     same = [
         np.array_equal(*(m.backbone.get_layer("rnn_0").get_weights()[0] for m in pair))
@@ -200,8 +189,8 @@ def test_other_recipes(transfer, run, monkeypatch, recipe):
 
 
 @pytest.mark.slow
-def test_a_bert_has_its_own_head(transfer, run, monkeypatch):
-    model, options = train(monkeypatch, transfer, run, "gradual", "bert")
+def test_a_bert_has_its_own_head(run, monkeypatch):
+    model, options = train(monkeypatch, run, "gradual", "bert")
     assert model.backbone.family == "bert" and model.options["head"] == "linear"
     assert model.optimizer.rate_scale("token_embedding/x") == pytest.approx(2.6**-3)
     assert len(options["callbacks"]) == 1 and not run.work.exists()
@@ -221,7 +210,7 @@ SEARCHES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("cell", "stem", "best"), SEARCHES)
-def test_which_rates_are_tried(transfer, run, monkeypatch, cell, stem, best):
+def test_which_rates_are_tried(run, monkeypatch, cell, stem, best):
     tried = []
 
     def search(run, cell, factor):
@@ -236,7 +225,7 @@ def test_which_rates_are_tried(transfer, run, monkeypatch, cell, stem, best):
 
 
 @pytest.mark.slow
-def test_a_cell_has_the_best_rate(transfer, presets, command, monkeypatch, make_run):
+def test_a_cell_has_the_best_rate(presets, command, monkeypatch, make_run):
     trained = []
 
     class FakeModel:
@@ -267,7 +256,7 @@ def test_a_cell_has_the_best_rate(transfer, presets, command, monkeypatch, make_
 
 
 @pytest.mark.slow
-def test_an_ensemble_is_trained_and_shown(transfer, presets, command, run):
+def test_an_ensemble_is_trained_and_shown(presets, command, run):
     given = ["--dtype=float32", *(f"--preset={preset}" for preset in presets)]
     command("transfer", *given, "--cells=imdb_25000-*-gradual-0")
     text = (run.folder / "README.md").read_text()
