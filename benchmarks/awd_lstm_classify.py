@@ -19,13 +19,7 @@ import pathlib
 import random
 import sys
 
-from benchmarks.peers import (
-    FASTAI,
-    ZOO,
-    facts_of,
-    prepared_files,
-    require,
-)
+from benchmarks.peers import facts_of, prepared_files, require
 
 UNIT = "texts"
 NEEDS = ()
@@ -136,10 +130,10 @@ def prepared(data):
         yield directory, json.loads((directory / "texts.json").read_text("utf-8"))
 
 
-def classify_facts(lengths, parameters, shares, packages, note=""):
+def classify_facts(lengths, parameters, shares, library, note=""):
     """The facts of a peer; `shares` are its probabilities (B, 2) of each text."""
     options = {"result": shares[:, 1], "near": NEAR, "note": note}
-    return facts_of(lengths, parameters, shares.shape, packages, **options)
+    return facts_of(lengths, parameters, shares.shape, library, **options)
 
 
 def make_zoo(data):
@@ -156,7 +150,7 @@ def make_zoo(data):
 
     lengths = model.tokenizer(texts).row_lengths().numpy() + 1
     parameters = sum(np.prod(weight.shape) for weight in model.trainable_weights)
-    return call, classify_facts(lengths, parameters, call(), ZOO)
+    return call, classify_facts(lengths, parameters, call(), "zoo")
 
 
 def with_spaces(token):
@@ -224,7 +218,8 @@ def start_fastai(data):
     parameters = sum(weight.numel() for weight in model.parameters()) - biases
     # Our last layer has a bias, which is 0.
     counts = (lengths, parameters + LABELS)
-    return learner, texts, functools.partial(classify_facts, *counts, packages=FASTAI)
+    facts = functools.partial(classify_facts, *counts, library="fastai_text")
+    return learner, texts, facts
 
 
 def make_fastai(data):

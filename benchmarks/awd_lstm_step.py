@@ -11,13 +11,7 @@ The peers begin with the same weights. Their losses of the first batch without d
 are compared.
 """
 
-from benchmarks.peers import (
-    FASTAI,
-    POLICIES,
-    ZOO,
-    facts_of,
-    require,
-)
+from benchmarks.peers import POLICIES, facts_of, require
 
 UNIT = "rows"
 NEEDS = ()
@@ -58,10 +52,10 @@ def make_arrays():
     return draw(0.1, VOCABULARY, EMBEDDING), draw(0.1, VOCABULARY), layers
 
 
-def step_facts(parameters, packages, loss, dtype):
+def step_facts(parameters, library, loss, dtype):
     """The facts of a peer that returns the loss."""
     result = {"result": [loss], "near": NEAR[dtype]}
-    return facts_of([LENGTH] * ROWS, parameters, (), packages, **result)
+    return facts_of([LENGTH] * ROWS, parameters, (), library, **result)
 
 
 def build_zoo(dtype):
@@ -116,7 +110,7 @@ def make_zoo(dtype):
     model.train_on_batch(*batch(1))
     carried = batch(0)
     parameters = sum(np.prod(v.shape) for v in model.trainable_variables)
-    facts = step_facts(parameters, ZOO, loss, dtype)
+    facts = step_facts(parameters, "zoo", loss, dtype)
     return lambda: np.asarray(model.train_on_batch(*carried)), facts
 
 
@@ -219,7 +213,7 @@ def make_fastai(dtype):
     model = learner.model
     biases = sum(rnn.module.bias_hh_l0.numel() for rnn in model[0].rnns)
     parameters = sum(weight.numel() for weight in model.parameters()) - biases
-    return call, step_facts(parameters, FASTAI[:2], loss, dtype)
+    return call, step_facts(parameters, "fastai", loss, dtype)
 
 
 PEERS = {"zoo": make_zoo, "fastai": make_fastai}

@@ -14,14 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks.peers import (
-    KERAS_NLP,
-    TENSORFLOW_TEXT,
-    TRANSFORMERS,
-    ZOO,
-    facts_of,
-    require,
-)
+from benchmarks.peers import facts_of, require
 from benchmarks.text_to_label import (
     LABELS,
     build_keras_nlp,
@@ -153,43 +146,43 @@ def run_fresh(program, arguments):
     return Measured(shape, peak_mib=peak_mib(usage))
 
 
-def make(kind, packages, vocabulary, note=""):
-    """Makes the call and the facts of one peer."""
+def make(kind, vocabulary, note=""):
+    """Makes the call and the facts of one peer, a key of `SAVE`."""
     holder, saved = save(kind, vocabulary)
     arguments = (saved["path"], TEXT)
 
     def call(holder=holder):
         return run_fresh(PROGRAMS[kind], arguments)
 
-    return call, saved_facts(saved, packages, note)
+    return call, saved_facts(saved, kind, note)
 
 
-def saved_facts(saved, packages, note):
+def saved_facts(saved, library, note):
     """The facts of a peer with a model that was saved; see `save`."""
     tokens, parameters = [saved["tokens"]], saved["parameters"]
-    return facts_of(tokens, parameters, (1, LABELS), packages, note=note)
+    return facts_of(tokens, parameters, (1, LABELS), library, note=note)
 
 
 def make_zoo(vocabulary):
     """Ours: `from_preset` and `predict`."""
-    return make("zoo", ZOO, vocabulary)
+    return make("zoo", vocabulary)
 
 
 def make_zoo_export(vocabulary):
     """Our export in plain TensorFlow, with the operations of TensorFlow Text."""
-    return make("zoo_export", TENSORFLOW_TEXT, vocabulary, "without keras")
+    return make("zoo_export", vocabulary, "without keras")
 
 
 def make_keras_nlp(vocabulary):
     """keras-nlp: `from_preset` and `predict`."""
     require("keras_nlp")
-    return make("keras_nlp", KERAS_NLP, vocabulary)
+    return make("keras_nlp", vocabulary)
 
 
 def make_transformers(vocabulary):
     """Hugging Face on PyTorch: `from_pretrained` twice and one call."""
     require("torch", "transformers")
-    return make("transformers", TRANSFORMERS, vocabulary)
+    return make("transformers", vocabulary)
 
 
 PEERS = {

@@ -18,21 +18,14 @@ import pathlib
 import tempfile
 
 from benchmarks.circumstances import counted
-from benchmarks.peers import (
-    KERAS_NLP,
-    TRANSFORMERS,
-    ZOO,
-    facts_of,
-    make_products,
-)
-from benchmarks.same_work import check_new_tokens
+from benchmarks.peers import facts_of, make_products
+from benchmarks.same_work import new_tokens
 
 UNIT = "rows"
 NEEDS = ()
 ROWS, LENGTH, NEW = 32, 20, 30
 BLOCKS, WIDTH, INNER, HEADS, VOCABULARY = 6, 512, 2048, 8, 32000
 PAD, END, START = 0, 1, 2
-CTRANSLATE2 = ("ctranslate2",)
 
 
 def operations(beams):
@@ -53,19 +46,17 @@ def make_sources():
     return ids
 
 
-def decode_facts(parameters, packages, note=""):
+def decode_facts(parameters, library, note=""):
     """The facts of a peer that returns the new tokens of the best sequences.
 
     The peers' models differ in biases and positions, less than 1 % of the parameters.
     """
     note = f"{parameters / 1e6:.1f}M parameters{note}"
-    return facts_of([LENGTH] * ROWS, None, (ROWS, NEW), packages, note=note)
+    return facts_of([LENGTH] * ROWS, None, (ROWS, NEW), library, note=note)
 
 
 def make_zoo(dtype, beams):
     """Ours, from texts of numbers to such texts."""
-    import numpy as np
-
     import zoo
 
     config = zoo.models.transformer.TransformerConfig(
@@ -80,11 +71,10 @@ def make_zoo(dtype, beams):
     limits["suppressed"] = [PAD, START]  # they would not be in the text
 
     def call():
-        counts = [len(text.split()) for text in model.translate(texts, **limits)]
-        check_new_tokens(counts, NEW)
-        return np.array([[count] * NEW for count in counts])
+        translations = model.translate(texts, **limits)
+        return new_tokens([len(text.split()) for text in translations], NEW)
 
-    return call, decode_facts(backbone.count_params(), ZOO)
+    return call, decode_facts(backbone.count_params(), "zoo")
 
 
 def marian(**options):
@@ -126,7 +116,7 @@ def make_transformers(dtype, beams):
             )
         return found[:, 1:]
 
-    return call, decode_facts(model.num_parameters(), TRANSFORMERS)
+    return call, decode_facts(model.num_parameters(), "transformers")
 
 
 def make_keras_nlp(dtype, beams):
@@ -161,7 +151,7 @@ def make_keras_nlp(dtype, beams):
         found = model.generate(inputs, stop_token_ids=None)
         return np.asarray(found["decoder_token_ids"])[:, 1:]
 
-    return call, decode_facts(backbone.count_params(), KERAS_NLP)
+    return call, decode_facts(backbone.count_params(), "keras_nlp")
 
 
 def ctranslate2_model(directory):
@@ -216,7 +206,6 @@ def ctranslate2_model(directory):
 def run_ctranslate2(dtype, beams, threads, workers):
     """CTranslate2's `translate_batch`, whose rows are divided among workers."""
     import ctranslate2
-    import numpy as np
 
     if dtype not in ctranslate2.get_supported_compute_types("cpu"):
         return None, {"skipped": f"it has no {dtype} on this processor"}
@@ -237,12 +226,10 @@ def run_ctranslate2(dtype, beams, threads, workers):
         found = translator.translate_batch(
             rows, beam_size=beams, max_batch_size=ROWS // workers, **limits
         )
-        counts = [len(row.hypotheses[0]) for row in found]
-        check_new_tokens(counts, NEW)
-        return np.array([[count] * NEW for count in counts])
+        return new_tokens([len(row.hypotheses[0]) for row in found], NEW)
 
     note = f", {counted(workers, 'worker')}"
-    return call, decode_facts(parameters, CTRANSLATE2, note)
+    return call, decode_facts(parameters, "ctranslate2", note)
 
 
 def make_ctranslate2(dtype, beams, threads):

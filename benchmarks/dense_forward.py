@@ -12,13 +12,11 @@ import subprocess
 import sys
 
 from benchmarks.peers import (
-    KERAS_NLP,
-    MODEL_GARDEN,
-    TRANSFORMERS,
-    ZOO,
+    differences,
     facts_of,
     keras_nlp_backbone,
     make_products,
+    note_of_rounding,
 )
 
 UNIT = "rows"
@@ -42,10 +40,10 @@ def make_batch():
     return np.random.default_rng(7).integers(1, VOCABULARY, (ROWS, LENGTH), "int32")
 
 
-def dense_facts(parameters, packages, note=""):
+def dense_facts(parameters, library, note=""):
     """The facts of a peer that returns the sequence output."""
     shape = (ROWS, LENGTH, WIDTH)
-    return facts_of([LENGTH] * ROWS, parameters, shape, packages, note=note)
+    return facts_of([LENGTH] * ROWS, parameters, shape, library, note=note)
 
 
 def in_graph(model, names, pick):
@@ -79,28 +77,18 @@ def make_zoo(dtype):
         # In another process, as this one's memory is measured.
         command = [sys.executable, "-m", "benchmarks.dense_forward", dtype]
         output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-        note = (
-            "{largest:.3f} from float32 at most, {typical:.4f} in the root mean "
-            "square, of outputs up to {scale:.1f}".format(**json.loads(output))
-        )
+        note = note_of_rounding(json.loads(output))
     model = build_zoo(dtype)
-    return call_zoo(model), dense_facts(model.count_params(), ZOO, note)
+    return call_zoo(model), dense_facts(model.count_params(), "zoo", note)
 
 
 def compare_with_float32(dtype):
-    """The largest and the typical difference from float32, and the largest output."""
-    import numpy as np
-
+    """The differences of the outputs from float32."""
     exact = build_zoo("float32")
     short = build_zoo(dtype)
     short.set_weights(exact.get_weights())
-    outputs = [call_zoo(model)().numpy().astype("float32") for model in (exact, short)]
-    difference = np.abs(outputs[0] - outputs[1])
-    return {
-        "largest": float(difference.max()),
-        "typical": float(np.sqrt(np.mean(difference**2))),
-        "scale": float(np.abs(outputs[0]).max()),
-    }
+    outputs = (call_zoo(model)().numpy().astype("float32") for model in (exact, short))
+    return differences(*outputs)
 
 
 def make_keras_nlp(dtype):
@@ -108,7 +96,7 @@ def make_keras_nlp(dtype):
     model = keras_nlp_backbone(VOCABULARY, LAYERS, WIDTH, HEADS, INNER, dtype=dtype)
     names = ("token_ids", "segment_ids", "padding_mask")
     call = in_graph(model, names, lambda output: output["sequence_output"])
-    return call, dense_facts(model.count_params(), KERAS_NLP)
+    return call, dense_facts(model.count_params(), "keras_nlp")
 
 
 def make_model_garden(dtype):
@@ -127,7 +115,7 @@ def make_model_garden(dtype):
     )
     names = ("input_word_ids", "input_type_ids", "input_mask")
     call = in_graph(model, names, lambda output: output[0])
-    return call, dense_facts(model.count_params(), MODEL_GARDEN)
+    return call, dense_facts(model.count_params(), "model_garden")
 
 
 def make_transformers(dtype):
@@ -144,7 +132,7 @@ def make_transformers(dtype):
         with torch.no_grad():
             return model(**batch).last_hidden_state
 
-    return call, dense_facts(model.num_parameters(), TRANSFORMERS)
+    return call, dense_facts(model.num_parameters(), "transformers")
 
 
 def make_matmul(dtype):

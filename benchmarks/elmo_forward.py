@@ -18,10 +18,9 @@ import types
 from unittest import mock
 
 from benchmarks.peers import (
-    ALLENNLP,
-    BILM,
-    ZOO,
+    differences,
     facts_of,
+    note_of_rounding,
     prepared_files,
     require,
 )
@@ -121,7 +120,7 @@ def prepared(data):
 
 
 def difference(ours, theirs, lengths, markers=False):
-    """The largest and the typical difference from our vectors, and our largest output.
+    """The differences from our vectors, see `differences`.
 
     Ours are (B, L, D) with the sentence markers. Theirs are (B, L - 2, D) without them,
     or (B, L, D) with `markers`.
@@ -130,10 +129,7 @@ def difference(ours, theirs, lengths, markers=False):
 
     rows = np.arange(len(ours)).repeat(lengths - 2)
     places = np.concatenate([np.arange(length - 2) for length in lengths])
-    expected = ours[rows, places + 1]
-    apart = np.abs(theirs[rows, places + markers] - expected)
-    typical = np.sqrt(np.mean(apart**2))
-    return float(apart.max()), float(typical), float(np.abs(expected).max())
+    return differences(ours[rows, places + 1], theirs[rows, places + markers])
 
 
 def note_of(name, arrays, vectors):
@@ -142,7 +138,8 @@ def note_of(name, arrays, vectors):
     Raises:
         ValueError: if they differ from ours by more than the tolerance.
     """
-    largest, _, scale = difference(arrays["vectors"], vectors, arrays["lengths"])
+    found = difference(arrays["vectors"], vectors, arrays["lengths"])
+    largest, scale = found["largest"], found["scale"]
     if not largest <= NEAR:
         raise ValueError(
             f"The vectors of {name!r} must be within {NEAR} of ours. Received: "
@@ -157,7 +154,8 @@ def make_zoo(data):
     model, inputs = build_zoo(), make_inputs(sentences)
     lengths = [len(words) + 2 for words in sentences]
     shape = (*inputs["character_ids"].shape[:2], 2 * model.config.projection_dim)
-    return in_graph(model, inputs), facts_of(lengths, model.count_params(), shape, ZOO)
+    facts = facts_of(lengths, model.count_params(), shape, "zoo")
+    return in_graph(model, inputs), facts
 
 
 def make_zoo_bfloat16(data):
@@ -170,12 +168,8 @@ def make_zoo_bfloat16(data):
     call = in_graph(model, inputs)
     vectors = call().numpy().astype("float32")
     ours, lengths = arrays["vectors"], arrays["lengths"]
-    largest, typical, scale = difference(ours, vectors, lengths, markers=True)
-    note = (
-        f"{largest:.3f} from float32 at most, {typical:.4f} in the root mean square, "
-        f"of outputs up to {scale:.1f}"
-    )
-    return call, facts_of(lengths, model.count_params(), ours.shape, ZOO, note=note)
+    note = note_of_rounding(difference(ours, vectors, lengths, markers=True))
+    return call, facts_of(lengths, model.count_params(), ours.shape, "zoo", note=note)
 
 
 def import_allennlp():
@@ -227,7 +221,7 @@ def make_allennlp(data):
     # Its character table has a row of zeros for padding.
     zeros = model._elmo_lstm._token_embedder._char_embedding_weights.shape[1]
     parameters = sum(weight.numel() for weight in model.parameters()) - zeros
-    return call, facts_of(lengths, parameters, vectors.shape, ALLENNLP, note=note)
+    return call, facts_of(lengths, parameters, vectors.shape, "allennlp", note=note)
 
 
 def make_bilm_tf(data):
@@ -261,7 +255,7 @@ def make_bilm_tf(data):
     note = note_of("bilm_tf", arrays, vectors)
     parameters = sum(int(np.prod(weight.shape)) for weight in weights)
     parameters -= int(weights[0].shape[1])  # a row of zeros for padding
-    facts = facts_of(arrays["lengths"], parameters, vectors.shape, BILM, note=note)
+    facts = facts_of(arrays["lengths"], parameters, vectors.shape, "bilm_tf", note=note)
     return call, facts
 
 

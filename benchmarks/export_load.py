@@ -8,11 +8,7 @@ import pathlib
 import time
 
 from benchmarks.cold_start import TEXT, save, saved_facts
-from benchmarks.peers import (
-    KERAS_NLP,
-    TENSORFLOW_TEXT,
-    require,
-)
+from benchmarks.peers import require
 from benchmarks.worker import Measured
 
 UNIT = "loads"
@@ -25,7 +21,7 @@ def size_mib(directory):
     return sum(file.stat().st_size for file in files if file.is_file()) / 2**20
 
 
-def make(kind, packages, vocabulary, request, contents):
+def make(kind, library, vocabulary, request, contents):
     """Makes call and facts of a peer.
 
     `request` makes the inputs, given TensorFlow. `contents` is what the export takes.
@@ -45,7 +41,7 @@ def make(kind, packages, vocabulary, request, contents):
         return Measured(output.shape, seconds)
 
     note = f"{size_mib(saved['path']):.1f} MiB on disk, takes {contents}"
-    return call, saved_facts(saved, packages, note)
+    return call, saved_facts(saved, library, note)
 
 
 def make_zoo(vocabulary):
@@ -54,7 +50,7 @@ def make_zoo(vocabulary):
     def request(tf):
         return {"text": tf.constant([TEXT])}
 
-    return make("zoo_export", TENSORFLOW_TEXT, vocabulary, request, "text")
+    return make("zoo_export", "zoo_export", vocabulary, request, "text")
 
 
 def make_keras_nlp(vocabulary):
@@ -65,7 +61,7 @@ def make_keras_nlp(vocabulary):
         names = ("token_ids", "segment_ids", "padding_mask")
         return dict.fromkeys(names, tf.ones((1, 8), tf.int32))
 
-    return make("keras_nlp_export", KERAS_NLP, vocabulary, request, "ids")
+    return make("keras_nlp_export", "keras_nlp", vocabulary, request, "ids")
 
 
 PEERS = {"zoo": make_zoo, "keras_nlp": make_keras_nlp}

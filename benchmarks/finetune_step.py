@@ -6,12 +6,9 @@ and two labels. A step has 32 rows of 64 token ids without padding. Every dropou
 """
 
 from benchmarks.peers import (
-    KERAS_NLP,
     LEARNING_RATE,
     POLICIES,
-    TRANSFORMERS,
     WEIGHT_DECAY,
-    ZOO,
     facts_of,
     keras_nlp_backbone,
     make_torch_step,
@@ -35,9 +32,9 @@ def make_batch():
     return ids, random.integers(0, LABELS, ROWS, "int32")
 
 
-def step_facts(parameters, packages):
+def step_facts(parameters, library):
     """The facts of a peer that returns the loss."""
-    return facts_of([LENGTH] * ROWS, parameters, (), packages)
+    return facts_of([LENGTH] * ROWS, parameters, (), library)
 
 
 def compiled(model):
@@ -71,7 +68,7 @@ def make_zoo(dtype):
     rates = {"dropout": DROPOUT, "attention_dropout": DROPOUT}
     backbone = zoo_backbone(*SIZES, dtype=POLICIES[dtype], **rates)
     model = zoo.TextClassifier(backbone, labels=LABELS, head_dropout=DROPOUT)
-    return compiled(model), step_facts(model.count_params(), ZOO)
+    return compiled(model), step_facts(model.count_params(), "zoo")
 
 
 def make_keras_nlp(dtype):
@@ -82,7 +79,7 @@ def make_keras_nlp(dtype):
     model = keras_nlp.models.BertTextClassifier(
         backbone, num_classes=LABELS, preprocessor=None, dropout=DROPOUT
     )
-    return compiled(model), step_facts(model.count_params(), KERAS_NLP)
+    return compiled(model), step_facts(model.count_params(), "keras_nlp")
 
 
 def make_transformers(dtype):
@@ -100,7 +97,7 @@ def make_transformers(dtype):
     ids, labels = (torch.from_numpy(array).long() for array in make_batch())
     batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     call = make_torch_step(model, dtype, lambda: model(**batch, labels=labels).loss)
-    return call, step_facts(model.num_parameters(), TRANSFORMERS)
+    return call, step_facts(model.num_parameters(), "transformers")
 
 
 PEERS = {

@@ -11,14 +11,8 @@ the rate at which TensorFlow reads a large array in the same run.
 
 import time
 
-from benchmarks.peers import (
-    KERAS_NLP,
-    TENSORFLOW_TEXT,
-    TRANSFORMERS,
-    ZOO,
-    facts_of,
-)
-from benchmarks.same_work import check_new_tokens
+from benchmarks.peers import facts_of
+from benchmarks.same_work import new_tokens
 from benchmarks.worker import Measured
 
 UNIT = "rows"
@@ -36,10 +30,10 @@ def make_prompts():
     return np.random.default_rng(7).integers(0, END, (ROWS, LENGTH), "int32")
 
 
-def generation_facts(parameters, packages, new=NEW):
+def generation_facts(parameters, library, new=NEW):
     """The facts of a peer that returns `new` tokens for each prompt."""
     note = f"{parameters / 1e6:.1f}M parameters"
-    return facts_of([LENGTH] * ROWS, parameters, (ROWS, new), packages, note=note)
+    return facts_of([LENGTH] * ROWS, parameters, (ROWS, new), library, note=note)
 
 
 def make_zoo(dtype):
@@ -49,8 +43,6 @@ def make_zoo(dtype):
 
 def continue_with_zoo(dtype, new):
     """The peer `zoo` that writes `new` tokens."""
-    import numpy as np
-
     import zoo
 
     backbone = zoo.models.gpt.GPT(zoo.models.gpt.GPTConfig(), dtype=dtype)
@@ -64,11 +56,9 @@ def continue_with_zoo(dtype, new):
 
     def call():
         written = model.generate(texts, **limits)
-        counts = [len(text.split()) - LENGTH for text in written]
-        check_new_tokens(counts, new)
-        return np.array([[count] * new for count in counts])
+        return new_tokens([len(text.split()) - LENGTH for text in written], new)
 
-    return call, generation_facts(backbone.count_params(), ZOO, new)
+    return call, generation_facts(backbone.count_params(), "zoo", new)
 
 
 def make_transformers(dtype):
@@ -92,7 +82,7 @@ def make_transformers(dtype):
             )
         return found[:, LENGTH:]
 
-    return call, generation_facts(model.num_parameters(), TRANSFORMERS)
+    return call, generation_facts(model.num_parameters(), "transformers")
 
 
 def make_keras_nlp(dtype):
@@ -126,7 +116,7 @@ def continue_with_keras_nlp(dtype, new):
         found = model.generate(inputs, stop_token_ids=None)
         return np.asarray(found["token_ids"])[:, LENGTH:]
 
-    return call, generation_facts(backbone.count_params(), KERAS_NLP, new)
+    return call, generation_facts(backbone.count_params(), "keras_nlp", new)
 
 
 def make_reading(dtype):
@@ -147,7 +137,7 @@ def make_reading(dtype):
         return Measured((1,), NEW * WEIGHTS * size / rate)
 
     note = f"{NEW * WEIGHTS * size / 1e9:.1f} GB at the rate of one array"
-    facts = facts_of(None, None, (1,), TENSORFLOW_TEXT[:1], items=ROWS, note=note)
+    facts = facts_of(None, None, (1,), "tensorflow", items=ROWS, note=note)
     return call, facts
 
 

@@ -6,7 +6,7 @@ a forward pass and a backward pass: the gradients of the mean of the squared out
 the input and all weights.
 """
 
-from benchmarks.peers import ZOO, facts_of
+from benchmarks.peers import facts_of
 
 UNIT = "rows"
 NEEDS = ()
@@ -32,10 +32,10 @@ def open_forget(bias):
     return bias
 
 
-def layer_facts(parameters, packages):
-    """The facts of a peer that returns the sequence or the gradient of the input."""
-    shape = (ROWS, LENGTH, WIDTH)
-    return facts_of([LENGTH] * ROWS, parameters, shape, packages)
+def make_peer(run, parameters, library):
+    """A call that returns the sequence or the gradient of the input, and its facts."""
+    facts = facts_of([LENGTH] * ROWS, parameters, (ROWS, LENGTH, WIDTH), library)
+    return lambda: run()[0], facts
 
 
 def in_graph(forward, weights, training):
@@ -114,20 +114,17 @@ def run_torch(training):
 
 def make_zoo(training):
     """Our layer, under `tf.function`."""
-    run, parameters = run_zoo(training)
-    return lambda: run()[0], layer_facts(parameters, ZOO)
+    return make_peer(*run_zoo(training), "zoo")
 
 
 def make_keras(training):
     """`keras.layers.LSTM`, under `tf.function`."""
-    run, parameters = run_keras(training)
-    return lambda: run()[0], layer_facts(parameters, ZOO)
+    return make_peer(*run_keras(training), "zoo")
 
 
 def make_torch(training):
     """`torch.nn.LSTM`."""
-    run, parameters = run_torch(training)
-    return lambda: run()[0], layer_facts(parameters, ("torch",))
+    return make_peer(*run_torch(training), "torch")
 
 
 PEERS = {"zoo": make_zoo, "torch": make_torch, "keras": make_keras}

@@ -9,13 +9,7 @@ import gzip
 import itertools
 import pathlib
 
-from benchmarks.peers import (
-    KERAS_NLP,
-    TENSORFLOW_TEXT,
-    TRANSFORMERS,
-    ZOO,
-    facts_of,
-)
+from benchmarks.peers import facts_of
 from benchmarks.worker import Measured
 
 UNIT = "tokens"
@@ -34,13 +28,13 @@ def read_chunks(data, count):
     return [" ".join(taken[i : i + WORDS]) for i in range(0, len(taken), WORDS)]
 
 
-def batch_facts(lengths, packages, note=""):
+def batch_facts(lengths, library, note=""):
     """The facts of a peer that returns the shape of all rows together."""
     return facts_of(
         lengths,
         None,
         (len(lengths), LENGTH),
-        packages,
+        library,
         items=sum(lengths),
         note=note,
         may_differ=OTHER_TOKENS,
@@ -77,9 +71,8 @@ def make_zoo(data, vocabulary):
     dataset = tf.data.Dataset.zip(seeds, batches)
     dataset = dataset.map(example, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
     lengths = packer.pack((tf.constant(texts),))[0]["tokens"].row_lengths().numpy()
-    return lambda: count_rows(x["token_ids"] for x in dataset), batch_facts(
-        lengths, ZOO
-    )
+    facts = batch_facts(lengths, "zoo")
+    return lambda: count_rows(x["token_ids"] for x in dataset), facts
 
 
 def make_keras_nlp(data, vocabulary):
@@ -101,9 +94,8 @@ def make_keras_nlp(data, vocabulary):
     dataset = dataset.map(preprocessor, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
     rows = tf.concat([x["padding_mask"] for x, *_ in dataset], 0)
     lengths = tf.reduce_sum(tf.cast(rows, tf.int32), axis=1).numpy()
-    return lambda: count_rows(x["token_ids"] for x, *_ in dataset), batch_facts(
-        lengths, KERAS_NLP
-    )
+    facts = batch_facts(lengths, "keras_nlp")
+    return lambda: count_rows(x["token_ids"] for x, *_ in dataset), facts
 
 
 def make_transformers(data, vocabulary):
@@ -132,7 +124,7 @@ def make_transformers(data, vocabulary):
             yield collate(examples)["input_ids"]
 
     rows = tokenizer(texts, truncation=True, max_length=LENGTH)["input_ids"]
-    facts = batch_facts([len(row) for row in rows], TRANSFORMERS, "no limit in a row")
+    facts = batch_facts([len(row) for row in rows], "transformers", "no limit in a row")
     return lambda: count_rows(batches()), facts
 
 
@@ -166,9 +158,8 @@ def make_tensorflow_text(data, vocabulary):
     dataset = tf.data.Dataset.from_tensor_slices(texts).batch(BATCH_SIZE)
     dataset = dataset.map(example, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
     lengths = pack(tf.constant(texts))[0].row_lengths().numpy()
-    return lambda: count_rows(ids for ids, *_ in dataset), batch_facts(
-        lengths, TENSORFLOW_TEXT
-    )
+    facts = batch_facts(lengths, "tensorflow_text")
+    return lambda: count_rows(ids for ids, *_ in dataset), facts
 
 
 PEERS = {

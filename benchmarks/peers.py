@@ -12,14 +12,24 @@ import time
 
 from benchmarks.worker import Measured
 
-ZOO = ("tensorflow", "keras")
-KERAS_NLP = ("keras-nlp", "keras-hub", "keras", "tensorflow", "tensorflow-text")
 TRANSFORMERS = ("torch", "transformers", "tokenizers")
-MODEL_GARDEN = ("tf-models-official", "tf-keras", "tensorflow")
-ALLENNLP = ("allennlp", "torch")
-BILM = ("bilm", "tensorflow", "tf-keras")
-FASTAI = ("fastai", "torch", "spacy")
-TENSORFLOW_TEXT = ("tensorflow", "tensorflow-text")
+# Libraries, or what they export, to the packages whose versions are stored.
+PACKAGES = {
+    "zoo": ("tensorflow", "keras"),
+    "zoo_export": ("tensorflow", "tensorflow-text"),
+    "tensorflow": ("tensorflow",),
+    "tensorflow_text": ("tensorflow", "tensorflow-text"),
+    "keras_nlp": ("keras-nlp", "keras-hub", "keras", "tensorflow", "tensorflow-text"),
+    "model_garden": ("tf-models-official", "tf-keras", "tensorflow"),
+    "bilm_tf": ("bilm", "tensorflow", "tf-keras"),
+    "torch": ("torch",),
+    "transformers": TRANSFORMERS,
+    "sentence_transformers": ("sentence-transformers", *TRANSFORMERS),
+    "allennlp": ("allennlp", "torch"),
+    "fastai": ("fastai", "torch"),
+    "fastai_text": ("fastai", "torch", "spacy"),
+    "ctranslate2": ("ctranslate2",),
+}
 SQUARE, PRODUCTS = 2048, 10  # size and number of products for the rate of a bound
 # Policies that compute in 16 bits, with weights and updates in float32.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
@@ -30,7 +40,7 @@ def facts_of(
     lengths,
     parameters,
     shape,
-    packages,
+    library,
     items=None,
     note="",
     may_differ=0,
@@ -44,7 +54,7 @@ def facts_of(
             reads no tokens.
         parameters: int, of the whole model, or None if there is no model.
         shape: iterable of int, the shape of the output of the call.
-        packages: names of the distributions whose versions are stored.
+        library: str, key of `PACKAGES`.
         items: int, units of the workload in one call; by default the number of rows.
         may_differ: float, share of rows that may have other tokens than ours, for a
             tokenizer that is not exact.
@@ -54,6 +64,7 @@ def facts_of(
         near: float, the largest difference of the result from ours.
     """
     lengths = lengths if lengths is None else [int(length) for length in lengths]
+    packages = PACKAGES[library]
     return {
         "items": len(lengths) if items is None else int(items),
         "lengths": lengths,
@@ -110,6 +121,30 @@ def transformers_config(vocabulary, layers, width, heads, inner, **options):
     )
 
 
+def differences(expected, found):
+    """How far numbers are from those expected: the largest and the typical difference.
+
+    Returns:
+        dict with "scale", too: the largest number that is expected.
+    """
+    import numpy as np
+
+    apart = np.abs(found - expected)
+    return {
+        "largest": float(apart.max()),
+        "typical": float(np.sqrt(np.mean(apart**2))),
+        "scale": float(np.abs(expected).max()),
+    }
+
+
+def note_of_rounding(found):
+    """The note of a peer in 16 bits; see `differences`."""
+    return (
+        "{largest:.3f} from float32 at most, {typical:.4f} in the root mean square, "
+        "of outputs up to {scale:.1f}".format(**found)
+    )
+
+
 def limit_tensorflow(threads):
     """Sets the number of threads of TensorFlow, before its first operation."""
     import tensorflow as tf
@@ -148,8 +183,8 @@ def make_products(dtype, operations, items):
         return Measured(product.shape, seconds * operations / measured)
 
     note = f"{operations / 1e9:.1f} GFLOP at the rate of {SQUARE} x {SQUARE} products"
-    packages = TENSORFLOW_TEXT[:1]
-    return call, facts_of(None, None, (SQUARE,) * 2, packages, items=items, note=note)
+    shape = (SQUARE, SQUARE)
+    return call, facts_of(None, None, shape, "tensorflow", items=items, note=note)
 
 
 def make_torch_step(model, dtype, find_loss):

@@ -12,13 +12,7 @@ import tempfile
 
 import numpy as np
 
-from benchmarks.peers import (
-    TRANSFORMERS,
-    ZOO,
-    facts_of,
-    transformers_model,
-    write_transformers,
-)
+from benchmarks.peers import facts_of, transformers_model, write_transformers
 
 UNIT = "questions"
 NEEDS = ("data", "vocabulary")
@@ -58,7 +52,7 @@ def make_zoo(data, vocabulary):
         found = model.answer((questions, contexts))
         return np.stack([found["begin"], found["end"]], axis=1)
 
-    return call, _facts(call(), lengths, model.count_params(), ZOO)
+    return call, _facts(call(), lengths, model.count_params(), "zoo")
 
 
 def make_transformers(data, vocabulary):
@@ -98,7 +92,7 @@ def make_transformers(data, vocabulary):
                 found[row] = spans[first][0], spans[last][1]
         return found
 
-    return call, _facts(call(), lengths, model.num_parameters(), TRANSFORMERS)
+    return call, _facts(call(), lengths, model.num_parameters(), "transformers")
 
 
 def best_span(begins, ends, inside):
@@ -113,9 +107,9 @@ def best_span(begins, ends, inside):
     return first[i], last[j]
 
 
-def _facts(found, lengths, parameters, packages):
+def _facts(found, lengths, parameters, library):
     options = {"result": np.ravel(found), "near": 0}
-    return facts_of(lengths, parameters, found.shape, packages, **options)
+    return facts_of(lengths, parameters, found.shape, library, **options)
 
 
 PEERS = {"zoo": make_zoo, "transformers": make_transformers}

@@ -22,12 +22,7 @@ import time
 
 from benchmarks.circumstances import circumstances, cores
 from benchmarks.files import write_whole
-from benchmarks.same_work import (
-    apart,
-    check_same_work,
-    check_shape,
-    differing_rows,
-)
+from benchmarks.same_work import apart, check_same_work, check_shape, differing_rows
 from benchmarks.worker import OURS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]

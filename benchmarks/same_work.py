@@ -35,14 +35,21 @@ def apart(ours, theirs):
     return math.inf if any(map(math.isnan, distances)) else max(distances)
 
 
-def check_new_tokens(counts, new):
-    """Raises ValueError if a text does not have `new` tokens, its end included."""
+def new_tokens(counts, new):
+    """An array (B, new) of the numbers of the new tokens of texts.
+
+    Raises:
+        ValueError: if a text does not have `new` tokens, its end included.
+    """
+    import numpy as np
+
     found = sorted({*counts} - {new, new - 1})
     if found:
         raise ValueError(
             f"Each text must have {new} new tokens, of which the last may be its end. "
             f"Received: {', '.join(map(str, found))} tokens."
         )
+    return np.tile(np.array(counts)[:, None], new)
 
 
 def check_same_work(facts):

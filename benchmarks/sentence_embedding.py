@@ -10,12 +10,7 @@ import tempfile
 
 import numpy as np
 
-from benchmarks.peers import (
-    TRANSFORMERS,
-    ZOO,
-    facts_of,
-    write_transformers,
-)
+from benchmarks.peers import facts_of, write_transformers
 
 UNIT = "sentences"
 NEEDS = ("data", "vocabulary")
@@ -44,7 +39,7 @@ def make_zoo(data, vocabulary):
     def call():
         return zoo.embed(texts, model, batch_size=BATCH_SIZE, verbose=0)
 
-    return call, _facts(call(), lengths, model.count_params(), ZOO)
+    return call, _facts(call(), lengths, model.count_params(), "zoo")
 
 
 def make_sentence_transformers(data, vocabulary):
@@ -64,13 +59,12 @@ def make_sentence_transformers(data, vocabulary):
     def call():
         return model.encode(texts, batch_size=BATCH_SIZE, show_progress_bar=False)
 
-    packages = ("sentence-transformers", *TRANSFORMERS)
-    return call, _facts(call(), lengths, parameters, packages)
+    return call, _facts(call(), lengths, parameters, "sentence_transformers")
 
 
-def _facts(found, lengths, parameters, packages):
+def _facts(found, lengths, parameters, library):
     options = {"result": np.ravel(found[:, :SHOWN]), "near": 1e-4}
-    return facts_of(lengths, parameters, found.shape, packages, **options)
+    return facts_of(lengths, parameters, found.shape, library, **options)
 
 
 PEERS = {"zoo": make_zoo, "sentence_transformers": make_sentence_transformers}

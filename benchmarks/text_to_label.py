@@ -10,9 +10,6 @@ import gzip
 import pathlib
 
 from benchmarks.peers import (
-    KERAS_NLP,
-    TRANSFORMERS,
-    ZOO,
     facts_of,
     keras_nlp_backbone,
     transformers_config,
@@ -83,7 +80,7 @@ def make_zoo(data, vocabulary):
     model = build_zoo(vocabulary)
     lengths = model.tokenizer(texts).row_lengths().numpy() + 2
     shape = (len(texts), LABELS)
-    facts = facts_of(lengths, model.count_params(), shape, ZOO)
+    facts = facts_of(lengths, model.count_params(), shape, "zoo")
     return lambda: model.predict(texts, batch_size=BATCH_SIZE, verbose=0), facts
 
 
@@ -93,7 +90,7 @@ def make_keras_nlp(data, vocabulary, sequence_length, count=None):
     model = build_keras_nlp(vocabulary, sequence_length)
     lengths = model.preprocessor(texts)["padding_mask"].numpy().sum(axis=1)
     shape = (len(texts), LABELS)
-    facts = facts_of(lengths, model.count_params(), shape, KERAS_NLP)
+    facts = facts_of(lengths, model.count_params(), shape, "keras_nlp")
     return lambda: model.predict(texts, batch_size=BATCH_SIZE, verbose=0), facts
 
 
@@ -132,7 +129,7 @@ def make_transformers(data, vocabulary):
 
     lengths = [len(ids) for ids in tokenizer(texts)["input_ids"]]
     shape = (len(texts), LABELS)
-    return call, facts_of(lengths, model.num_parameters(), shape, TRANSFORMERS)
+    return call, facts_of(lengths, model.num_parameters(), shape, "transformers")
 
 
 PEERS = {

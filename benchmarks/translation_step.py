@@ -9,9 +9,7 @@ from benchmarks.decode import END, START, VOCABULARY, marian
 from benchmarks.peers import (
     LEARNING_RATE,
     POLICIES,
-    TRANSFORMERS,
     WEIGHT_DECAY,
-    ZOO,
     facts_of,
     make_torch_step,
 )
@@ -33,10 +31,10 @@ def make_batch():
     return sources, read, targets
 
 
-def step_facts(parameters, packages):
+def step_facts(parameters, library):
     """The facts of a peer that returns the loss; see `benchmarks.decode`."""
     note = f"{parameters / 1e6:.1f}M parameters"
-    return facts_of([2 * LENGTH] * ROWS, None, (), packages, note=note)
+    return facts_of([2 * LENGTH] * ROWS, None, (), library, note=note)
 
 
 def make_zoo(dtype):
@@ -65,7 +63,7 @@ def make_zoo(dtype):
         "decoder_token_ids": read,
     }
     call = model.train_on_batch
-    facts = step_facts(model.count_params(), ZOO)
+    facts = step_facts(model.count_params(), "zoo")
     return lambda: np.asarray(call(batch, targets)), facts
 
 
@@ -84,7 +82,7 @@ def make_transformers(dtype):
         return loss_function(logits.flatten(0, 1).float(), targets.flatten())
 
     call = make_torch_step(model, dtype, find_loss)
-    return call, step_facts(model.num_parameters(), TRANSFORMERS)
+    return call, step_facts(model.num_parameters(), "transformers")
 
 
 PEERS = {"zoo": make_zoo, "transformers": make_transformers}

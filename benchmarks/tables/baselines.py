@@ -58,13 +58,18 @@ def majority_label(train, x):
     return evaluation.majority_label(*columns(train), list(x))
 
 
-def logistic_regression(train, x):
-    """Predicts labels by logistic regression on TF-IDF, tuned by cross-validation."""
-    texts, labels = zip(*train, strict=True)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+def tuned_regression(folds, scoring=None):
+    """Logistic regression on TF-IDF, tuned by cross-validation, not yet fitted."""
     model = make_pipeline(PairFeatures(), LogisticRegression(max_iter=2000))
     grid = {"logisticregression__C": INVERSE_PENALTIES}
-    found = GridSearchCV(model, grid, cv=folds).fit(list(texts), list(labels))
+    return GridSearchCV(model, grid, cv=folds, scoring=scoring)
+
+
+def logistic_regression(train, x):
+    """Predicts labels by `tuned_regression`."""
+    texts, labels = zip(*train, strict=True)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    found = tuned_regression(folds).fit(list(texts), list(labels))
     return found.predict(list(x)).tolist()
 
 

@@ -5,16 +5,13 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GroupKFold
 
 from benchmarks.tables.baselines import (
     FOLDS,
-    INVERSE_PENALTIES,
-    PairFeatures,
     logistic_regression,
     majority_label,
+    tuned_regression,
 )
 from benchmarks.tables.labelled_sets import (
     LabelledSet,
@@ -63,9 +60,7 @@ def linear_choice(train, x):
     pairs = [(row[0], ending) for row, _ in train for ending in row[1:]]
     right = [int(i == y) for _, y in train for i in range(CHOICES)]
     groups = np.repeat(np.arange(len(train)), CHOICES)
-    model = make_pipeline(PairFeatures(), LogisticRegression(max_iter=2000))
-    grid = {"logisticregression__C": INVERSE_PENALTIES}
-    found = GridSearchCV(model, grid, cv=GroupKFold(FOLDS), scoring="roc_auc")
+    found = tuned_regression(GroupKFold(FOLDS), "roc_auc")
     found.fit(pairs, right, groups=groups)
     pairs = [(row[0], ending) for row in x for ending in row[1:]]
     scores = found.predict_proba(pairs)[:, 1].reshape(-1, CHOICES)

@@ -67,16 +67,11 @@ def table(run):
         cells = [f"{count / 1e6:.1f}" for count in operations]
         cells += [f"{TOKENS / t / 1e3:.0f}" for t in (block, lstm)]
         rows.append([length, *cells, f"{lstm / block:.2f}", 1, length])
-    heads = [
-        "length",
-        "block, MFLOP per token",
-        "LSTM, MFLOP per token",
-        "block, thousand tokens/s",
-        "LSTM, thousand tokens/s",
-        "speed of the block relative to the LSTM",
-        "block, steps",
-        "LSTM, steps",
-    ]
+    layers, heads = ("block", "LSTM"), ["length"]
+    heads += [f"{name}, MFLOP per token" for name in layers]
+    heads += [f"{name}, thousand tokens/s" for name in layers]
+    heads.append("speed of the block relative to the LSTM")
+    heads += [f"{name}, steps" for name in layers]
     return markdown(heads, rows, [found])
 
 

@@ -45,28 +45,24 @@ def share(similar, senses):
     return float(np.mean(scores))
 
 
+def similarities(model, word, texts):
+    """The similarities (N, N) of texts in each layer, or without a model by TF-IDF."""
+    if model is None:
+        others = [text.lower().replace(word, " ") for text in texts]
+        vectors = TfidfVectorizer().fit_transform(others).toarray()
+        return [vectors @ vectors.T]
+    layers = range(model.num_layer_outputs)
+    return [zoo.find_uses(model, word, texts, [n]).similarities() for n in layers]
+
+
 def measure(run, name):
-    """The shares of all layers of a preset: dict of a word to a list of float."""
-    if name == BASELINE:
-        return baseline()
-    model, found = zoo.from_preset(find_source(name), None), {}
-    for word, rows in read_sentences().items():
-        senses, texts = zip(*rows, strict=True)
-        found[word] = [
-            share(zoo.find_uses(model, word, texts, [layer]).similarities(), senses)
-            for layer in range(model.num_layer_outputs)
-        ]
-    return {"shares": found}
-
-
-def baseline():
-    """The shares of TF-IDF of the other words: dict of a word to a list of a float."""
+    """The shares of all layers of a preset, or of the baseline, for each word."""
+    model = None if name == BASELINE else zoo.from_preset(find_source(name), None)
     found = {}
     for word, rows in read_sentences().items():
         senses, texts = zip(*rows, strict=True)
-        others = [text.lower().replace(word, " ") for text in texts]
-        vectors = TfidfVectorizer().fit_transform(others).toarray()
-        found[word] = [share(vectors @ vectors.T, senses)]
+        layers = similarities(model, word, texts)
+        found[word] = [share(similar, senses) for similar in layers]
     return {"shares": found}
 
 

@@ -24,6 +24,7 @@ ORIGINAL_MARK = "<unk>"  # of WikiText, which a GPT reads as text
 CHARACTERS = 2000  # of a text of ULMFiT, as in its pretraining
 ROWS, WINDOW, STEPS = 8, 70, 10  # streams, and tokens that are read together
 BATCH_SIZE = 16  # windows of a GPT
+TEXTS_AT_ONCE = 8192  # short texts that are tokenized together
 
 
 def read_lines(path):
@@ -48,6 +49,15 @@ def cut_texts(lines):
             texts.append([])
             size = 0
     return [text for text in texts if text]
+
+
+def tokens_by_text(texts, tokenizer):
+    """The tokens of each of some short texts, dict of str to list of int."""
+    distinct, found = sorted({*texts}), {}
+    for start in range(0, len(distinct), TEXTS_AT_ONCE):
+        part = distinct[start : start + TEXTS_AT_ONCE]
+        found |= zip(part, tokenizer(part).to_list(), strict=True)
+    return found
 
 
 class Scores:
@@ -102,11 +112,7 @@ def tokens_of(texts, tokenizer):
     """
     begin = len(tokenizer.framing.begin)
     words = [w.replace(MARK, UNKNOWN) for text in texts for row in text for w in row]
-    distinct = sorted({*words})
-    own = {}
-    for start in range(0, len(distinct), 8192):
-        part = distinct[start : start + 8192]
-        own |= zip(part, tokenizer(part).to_list(), strict=True)
+    own = tokens_by_text(words, tokenizer)
     joint = ["\n".join(" ".join(row) for row in text) for text in texts]
     joint = [text.replace(MARK, UNKNOWN) for text in joint]
     parts = list(tokenize_texts(joint, tokenizer))
@@ -190,7 +196,7 @@ def byte_tokens(text, tokenizer):
 
     A document begins with the end token, and a line ends with a line break.
     """
-    own, pieces, owners, number = {"": [tokenizer.end_id]}, [], [], 0
+    pieces, owners, number = [], [], 0
     for before, row in zip([[], *text[:-1]], text, strict=True):
         words = [word.replace(MARK, ORIGINAL_MARK) for word in row]
         first = [""] if row and not before else []
@@ -199,10 +205,7 @@ def byte_tokens(text, tokenizer):
         owners += [-1] * len(first) + [*range(number, number + len(row))]
         owners += [-1] if row else []
         number += len(row)
-    distinct = sorted({*pieces} - {*own})
-    for start in range(0, len(distinct), 8192):
-        part = distinct[start : start + 8192]
-        own |= zip(part, tokenizer(part).to_list(), strict=True)
+    own = tokens_by_text(pieces, tokenizer) | {"": [tokenizer.end_id]}
     found = [own[piece] for piece in pieces]
     sizes = [len(ids) for ids in found]
     return np.concatenate(found).astype(np.int32), np.repeat(owners, sizes)
@@ -251,9 +254,8 @@ def write_words(text, tokenizer, directory):
     write_word_corpus(sentences, tokenizer, directory)
     words = [word for sentence in sentences for word in sentence.split()]
     hidden = [word.replace(MARK, "\ue000") for word in words]
-    parts = [tokenizer(hidden[i : i + 8192]) for i in range(0, len(hidden), 8192)]
-    sizes = np.concatenate([part.row_lengths().numpy() for part in parts])
-    return np.repeat(np.arange(len(words)), sizes)
+    own = tokens_by_text(hidden, tokenizer)
+    return np.repeat(np.arange(len(words)), [len(own[word]) for word in hidden])
 
 
 def score_elmo(preset, text):

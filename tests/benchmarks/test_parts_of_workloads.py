@@ -1,14 +1,16 @@
 """What the workloads read and compute before their peers are measured."""
 
-import gzip
 import importlib
 import importlib.util
 import json
 
 import numpy as np
 import pytest
+from tiny_inputs import write
 
 from benchmarks import elmo_forward, generation_lengths, peers, worker
+from benchmarks.export_load import size_mib
+from benchmarks.question_answers import LONGEST, best_span
 from benchmarks.tables.labelled_sets import choose
 
 
@@ -20,8 +22,6 @@ def test_what_cannot_be_imported_is_named():
 
 
 def test_a_saved_model_is_sized(tmp_path):
-    from benchmarks.export_load import size_mib
-
     (tmp_path / "variables").mkdir()
     (tmp_path / "variables" / "a").write_bytes(bytes(2**19))
     (tmp_path / "b").write_bytes(bytes(2**20))
@@ -88,8 +88,9 @@ def test_only_the_words_are_compared():
     theirs[1, 1] = np.nan  # where the second row has its end
     arrays = {"vectors": ours, "lengths": lengths}
     difference, note_of = elmo_forward.difference, elmo_forward.note_of
-    assert difference(ours, theirs, lengths) == (0, 0, 11)
-    assert difference(ours, ours + 1, lengths, markers=True) == (1, 1, 11)
+    assert [*difference(ours, theirs, lengths).values()] == [0, 0, 11]
+    found = difference(ours, ours + 1, lengths, markers=True)
+    assert found == {"largest": 1, "typical": 1, "scale": 11}
     assert note_of("peer", arrays, theirs).startswith("0.0e+00 from ours")
     for wrong in (np.nan, 99.0):
         theirs[0, 0, 0] = wrong
@@ -117,10 +118,9 @@ def test_lstms_have_the_same_results(shrink, peer, training):
 
 def test_texts_are_those_of_imdb_if_there_are_any(shrink, tmp_path):
     classify = shrink("awd_lstm_classify")
-    (tmp_path / "imdb").mkdir()
     for part in ("train", "test"):
-        with gzip.open(tmp_path / f"imdb/{part}.tsv.gz", "wt", encoding="utf-8") as f:
-            f.writelines(f"{i % 2}\t{part} {i}\ttab\n" for i in range(9))
+        lines = [f"{i % 2}\t{part} {i}\ttab" for i in range(9)]
+        write(tmp_path / f"imdb/{part}.tsv.gz", lines)
     found = classify.read_texts(tmp_path, "train", 3)
     assert found == [f"train {i}\ttab" for i in range(3)]
     rows = [(f"test {i}\ttab", "") for i in range(9)]
@@ -137,18 +137,13 @@ def test_random_texts_are_the_same_in_every_run(shrink):
 
 
 def test_the_best_span_is_that_of_all_spans():
-    from benchmarks import question_answers as module
-
     draw = np.random.default_rng(0)
     for _ in range(20):
         begins, ends = draw.normal(size=(2, 19))
         inside = np.arange(19) >= 7
-        spans = [
-            (begins[i] + ends[j], i, j)
-            for i in range(7, 19)
-            for j in range(i, min(19, i + module.LONGEST))
-        ]
-        assert module.best_span(begins, ends, inside) == max(spans)[1:]
+        places = ((i, j) for i in range(7, 19) for j in range(i, min(19, i + LONGEST)))
+        spans = [(begins[i] + ends[j], i, j) for i, j in places]
+        assert best_span(begins, ends, inside) == max(spans)[1:]
 
 
 def test_longer_texts_take_turns_at_every_length(monkeypatch, capsys):

@@ -104,8 +104,12 @@ def test_a_run_is_shipped(run, preset, tmp_path):
     )
 
 
-def test_one_seed_has_no_deviation():
+def test_scores_that_no_shipped_card_has():
     assert preset_card.percent({"mean": 0.5, "deviation": None}) == "50.0"
+    brackets = {"f1": 0.714, "precision": 0.7, "recall": 0.729, "exact_match": 0.2}
+    lines = preset_card.held_out({"a.ptb": brackets})
+    scores = "precision 70.0 %, recall 72.9 %, F1 71.4 %"
+    assert lines == [f"- `a.ptb`: labelled brackets: {scores}"]
 
 
 def test_plain_baselines_learn_from_most_examples():
@@ -128,61 +132,3 @@ def test_results_are_added_to_those_there(tmp_path):
     newer = {**RESULTS, "difference": 0.5}
     (tmp_path / "a.json").write_text(json.dumps(newer))
     assert preset_card.collect([RESULTS, other], [tmp_path]) == [newer, other]
-
-
-def card_of(folder, curve, **fields):
-    """The card of a preset with these fields and one curve."""
-    record = {**RECORD, **fields}
-    (folder / "preset.json").write_text(json.dumps(record))
-    (folder / "log.csv").write_text(f"epoch,{curve}\n0,0.5\n")
-    return preset_card.card(folder)
-
-
-NER = {"accuracy": 0.9, "precision": 0.714, "recall": 0.5, "f1": 0.588}
-BRACKETS = {"f1": 0.714, "precision": 0.7, "recall": 0.729, "exact_match": 0.2}
-PARTS = {"lm_0": {"preset": "elmo_of_test", "sha256": "0"}}
-# What the log has, the held-out scores and other fields, and lines of the card.
-CARDS = {
-    "language model": (
-        "perplexity",
-        {"valid": {"a.txt": {"perplexity": 81.26}, "b.txt": {"perplexity": 120.0}}},
-        "- `a.txt`: perplexity of the tokens 81.3\n- `b.txt`: perplexity of",
-    ),
-    "unknown curves": ("loss", {"valid": {"a": {"perplexity": 2.0}}}, "tokens 2.0"),
-    "tagger with parts": (
-        "accuracy",
-        {"valid": {"a.tsv": {"loss": 0.1, "accuracy": 0.93217}}, "parts": PARTS},
-        "- `a.tsv`: accuracy of the tags 93.22 %\n",
-    ),
-    "tagger of spans": (
-        "accuracy",
-        {"valid": {"a.conll": NER}},
-        "90.00 %, precision 71.4 %, recall 50.0 %, F1 58.8 %\n",
-    ),
-    "translator": (
-        "crossentropy",
-        {"valid": {"a": {"loss": 1.0, "crossentropy": 1.234, "accuracy": 0.8125}}},
-        "cross-entropy 1.23 nats per token, accuracy of the tokens 81.2 %\n",
-    ),
-    "parser": (
-        "crossentropy",
-        {"valid": {"a.ptb": BRACKETS}},
-        "- `a.ptb`: labelled brackets: precision 70.0 %, recall 72.9 %, F1 71.4 %\n",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", CARDS)
-def test_a_card_has_the_scores_of_its_task(tmp_path, kind):
-    curve, fields, expected = CARDS[kind]
-    card = card_of(tmp_path, curve, **fields)
-    assert expected in card and f"![{curve}]({curve}.svg)" in card
-    assert "Fine-tuning" not in card and "masked" not in card
-    included = "The number includes those of `elmo_of_test`, which are not stored here."
-    assert (included in card) == ("parts" in fields)
-
-
-def test_a_card_ends_with_the_notes(tmp_path):
-    before = card_of(tmp_path, "perplexity")
-    (tmp_path / "notes.md").write_text("## Use\n\nAsk it.\n")
-    assert preset_card.card(tmp_path) == before + "\n## Use\n\nAsk it.\n"

@@ -5,19 +5,6 @@ from places import ROOT
 
 from benchmarks import table
 
-ROW = {
-    "workload": "masked_batch",
-    "peer": "zoo",
-    "median_s": "1.25",
-    "minimum_s": "0.0125",
-    "ratio": "1.0",
-    "peak_mib": "900",
-    "note": "small",
-    "skipped": "",
-    "commit": "v1-2-g" + "0123456789" * 4 + "-dirty",
-    "date": "2026-11-21T15:57Z",
-}
-
 
 def test_readme_shows_the_results():
     directory = ROOT / "benchmarks"
@@ -28,14 +15,9 @@ def test_readme_shows_the_results():
     )
 
 
-def test_a_row():
-    where = "v1-2-g01234567-dirty | 2026-11-21"
-    line = f"| masked_batch | `zoo` | 1,250.0 | 12.5 | 1.00 | 900 | small | {where} |\n"
-    assert table.render([ROW]).endswith(line)
-    old = {key: ROW[key] for key in ROW if key not in ("peak_mib", "note")}
-    assert "| 1.00 |  |  | v1" in table.render([old])
-    gone = {**ROW, "skipped": "x is not installed", "median_s": "", "note": ""}
-    assert f"| skipped: x is not installed | {where} |" in table.render([gone])
+def test_a_commit_is_shortened():
+    commit = "v1-2-g" + "0123456789" * 4 + "-dirty"
+    assert table.short_commit(commit) == "v1-2-g01234567-dirty"
 
 
 def test_the_table_replaces_what_stands_there():

@@ -173,11 +173,9 @@ def test_the_stored_losses_are_those_of_the_language_model_in_use(run, monkeypat
 def test_other_recipes(run, monkeypatch, recipe):
     model, options = train(monkeypatch, run, recipe)
     pretrained = zoo.from_preset(run.models / "trec6-lm_forward-vocabulary")
-    same = [
-        np.array_equal(*(m.backbone.get_layer("rnn_0").get_weights()[0] for m in pair))
-        for pair in [(model, pretrained)]
-    ]
-    assert same == [recipe == "unadapted"]
+    layers = (m.backbone.get_layer("rnn_0") for m in (model, pretrained))
+    kernels = [layer.get_weights()[0] for layer in layers]
+    assert np.array_equal(*kernels) == (recipe == "unadapted")
     exists = (run.models / "trec6-lm_forward-adapted").exists()
     assert exists == (recipe == "chain_thaw")
     triangle = isinstance(model.optimizer._learning_rate, SlantedTriangle)

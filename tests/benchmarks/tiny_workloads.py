@@ -2,10 +2,10 @@
 
 import contextlib
 import functools
-import gzip
 import importlib
 
 import tiny
+from tiny_inputs import write
 
 from benchmarks import peers
 from zoo.data import Answer, Question, write_squad
@@ -72,11 +72,9 @@ def write_files(folder):
     short = "Too short for this . One two three ."
     heading = " = A Heading of enough words to be taken = "
     valid = [heading, "", short, " ".join(sentences)]
-    (folder / "wikitext2").mkdir()
-    train = "\n = A Title = \n" + " ".join(["good", "film"] * 33)
-    for part, text in (("train", train), ("valid", "\n".join(valid))):
-        with gzip.open(folder / f"wikitext2/wiki.{part}.tokens.gz", "wt") as file:
-            file.write(f"{text}\n")
+    train = ["", " = A Title = ", " ".join(["good", "film"] * 33)]
+    for part, lines in (("train", train), ("valid", valid)):
+        write(folder / f"wikitext2/wiki.{part}.tokens.gz", lines)
     texts, _ = tiny.make_texts(9, seed=2, longest=20)
     rows = [
         Question(str(i), "how is it", text, (Answer(text.split()[0], 0),))
@@ -84,9 +82,8 @@ def write_files(folder):
     ]
     (folder / "squad1.1").mkdir()
     write_squad(folder / "squad1.1/dev.json", rows)
-    (folder / "glue/SST-2").mkdir(parents=True)
-    lines = "".join(f"{text}\t1\n" for text in texts)
-    (folder / "glue/SST-2/train.tsv").write_text(f"sentence\tlabel\n{lines}")
+    lines = ["sentence\tlabel", *(f"{text}\t1" for text in texts)]
+    write(folder / "glue/SST-2/train.tsv.gz", lines)
     words = [*tiny.VOCABULARY, "=", "a", "title"]
     (folder / "vocab.txt").write_text("\n".join([*dict.fromkeys(words), ""]))
 
