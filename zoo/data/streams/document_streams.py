@@ -7,9 +7,8 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
-from zoo.checks.counts import check_corpus
 from zoo.checks.ranges import Size, check_values
-from zoo.data.streams.token_streams import SentenceOrder
+from zoo.data.streams.token_streams import ShuffledCorpus
 from zoo.files.whole_files import replacing
 
 TEXTS_PER_CALL = 256  # in one call of the tokenizer
@@ -17,7 +16,7 @@ MIN_WINDOW = 5  # tokens of a window with jitter
 
 
 @dataclasses.dataclass
-class DocumentStreams:
+class DocumentStreams(ShuffledCorpus):
     """Windows of consecutive tokens. They depend on seed and step only.
 
     1. The documents are permuted in each epoch and concatenated.
@@ -48,8 +47,6 @@ class DocumentStreams:
         ValueError: if there are not more tokens than streams.
     """
 
-    ids: np.ndarray
-    offsets: np.ndarray
     batch_size: int
     steps: int = 70
     reverse: bool = False
@@ -58,9 +55,8 @@ class DocumentStreams:
 
     def __post_init__(self):
         """Counts the steps of an epoch."""
-        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
+        super().__post_init__()
         check_values(Size, batch_size=self.batch_size, steps=self.steps)
-        self.places = int(self.offsets[-1] - self.offsets[0])
         self.length = (self.places - 1) // self.batch_size
         if self.length < 1:
             raise ValueError(
@@ -69,7 +65,6 @@ class DocumentStreams:
                 "batch."
             )
         self.steps_per_epoch = -(-self.length // self.steps)
-        self._order = SentenceOrder(np.diff(self.offsets), self.seed)
         self._bounds = None, None
 
     @property
@@ -114,8 +109,7 @@ class DocumentStreams:
         places = rows + np.arange(begin, end + 1)
         if self.reverse:
             places = self.places - 1 - places
-        _, documents, inside = self._order(epoch, places)
-        tokens = self.ids[self.offsets[documents] + inside].astype("int32")
+        tokens = self._read(epoch, places)[1].astype("int32")
         read, following = tokens[:, :-1], tokens[:, 1:]
         if self.reverse:
             read, following = read[:, ::-1], following[:, ::-1]

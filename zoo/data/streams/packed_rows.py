@@ -4,13 +4,12 @@ import dataclasses
 
 import numpy as np
 
-from zoo.checks.counts import check_corpus
 from zoo.checks.ranges import Size, check_values
-from zoo.data.streams.token_streams import SentenceOrder
+from zoo.data.streams.token_streams import ShuffledCorpus
 
 
 @dataclasses.dataclass
-class PackedRows:
+class PackedRows(ShuffledCorpus):
     """Rows of consecutive tokens, without padding. They depend on seed and step only.
 
     1. The documents are permuted in each epoch and concatenated.
@@ -37,8 +36,6 @@ class PackedRows:
         ValueError: if there are less than two tokens.
     """
 
-    ids: np.ndarray
-    offsets: np.ndarray
     batch_size: int
     length: int
     separate: bool = False
@@ -47,9 +44,8 @@ class PackedRows:
 
     def __post_init__(self):
         """Counts the steps of an epoch."""
-        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
+        super().__post_init__()
         check_values(Size, batch_size=self.batch_size, length=self.length)
-        self.places = int(self.offsets[-1] - self.offsets[0])
         if self.places < 2:
             raise ValueError(
                 "A language model needs at least 2 tokens to learn from. Received: "
@@ -57,7 +53,6 @@ class PackedRows:
             )
         self.rows = -(-(self.places - 1) // self.length)
         self.steps_per_epoch = -(-self.rows // self.batch_size)
-        self._order = SentenceOrder(np.diff(self.offsets), self.seed)
         self._row_order = None, None
 
     @property
@@ -83,8 +78,7 @@ class PackedRows:
         places = chosen[:, None] * self.length + np.arange(self.length + 1)
         known = places < self.places
         places = np.minimum(places, self.places - 1)
-        numbers, documents, inside = self._order(epoch, places)
-        tokens = self.ids[self.offsets[documents] + inside]
+        numbers, tokens = self._read(epoch, places)
         numbers = numbers - numbers[:, :1] if self.separate else 0 * numbers
         numbers = np.where(known, numbers + 1, 0)
         tokens = np.where(known, tokens, 0)

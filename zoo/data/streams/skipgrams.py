@@ -4,13 +4,12 @@ import dataclasses
 
 import numpy as np
 
-from zoo.checks.counts import check_corpus
 from zoo.checks.number_rules import check_number
-from zoo.data.streams.token_streams import SentenceOrder
+from zoo.data.streams.token_streams import ShuffledCorpus
 
 
 @dataclasses.dataclass
-class SkipGrams:
+class SkipGrams(ShuffledCorpus):
     """Pairs of a word and a neighbouring word. They depend on seed and step only.
 
     1. The sentences are permuted in each epoch. A step takes the next `words_per_step`
@@ -36,8 +35,6 @@ class SkipGrams:
         ValueError: if the corpus has no word, or a number is out of its range.
     """
 
-    ids: np.ndarray
-    offsets: np.ndarray
     window: int = 5
     threshold: float | None = 1e-4
     words_per_step: int = 10_000
@@ -45,20 +42,18 @@ class SkipGrams:
 
     def __post_init__(self):
         """Counts the words and the steps of an epoch."""
-        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
+        super().__post_init__()
         for name in ("window", "words_per_step", "seed", "threshold"):
             if name != "threshold" or self.threshold is not None:
                 setattr(self, name, check_number(name, getattr(self, name)))
-        self.total = int(self.offsets[-1] - self.offsets[0])
-        if self.total < 1:
+        if self.places < 1:
             raise ValueError("The corpus must have a word. Received: none.")
         self.counts = np.bincount(self.ids[self.offsets[0] : self.offsets[-1]])
         self.keep = np.ones(len(self.counts))
         if self.threshold is not None:
-            share = np.maximum(self.counts, 1) / self.total
+            share = np.maximum(self.counts, 1) / self.places
             self.keep = np.minimum(np.sqrt(self.threshold / share), 1.0)
-        self.steps_per_epoch = -(-self.total // self.words_per_step)
-        self._order = SentenceOrder(np.diff(self.offsets), self.seed)
+        self.steps_per_epoch = -(-self.places // self.words_per_step)
 
     def words(self, step):
         """Returns the kept words of one step.
@@ -72,9 +67,8 @@ class SkipGrams:
         """
         epoch, number = divmod(int(step), self.steps_per_epoch)
         begin = number * self.words_per_step
-        places = np.arange(begin, min(begin + self.words_per_step, self.total))
-        numbers, sentences, inside = self._order(epoch, places)
-        ids = self.ids[self.offsets[sentences] + inside]
+        places = np.arange(begin, min(begin + self.words_per_step, self.places))
+        numbers, ids = self._read(epoch, places)
         # For NumPy, the seeds [s, e] and [s, e, 0] are the same, hence the 1.
         draw = np.random.default_rng([self.seed, epoch, number + 1])
         kept = draw.random(len(ids)) < self.keep[ids]

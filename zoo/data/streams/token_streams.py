@@ -8,41 +8,45 @@ from zoo.checks.counts import check_corpus
 from zoo.checks.ranges import Size, check_values
 
 
-class SentenceOrder:
-    """The order of sentences in an epoch. It depends on seed and epoch only.
+@dataclasses.dataclass
+class ShuffledCorpus:
+    """The base class of batches of a corpus whose texts are permuted in each epoch.
 
-    Args:
-        sizes: int (S,), number of tokens of each sentence.
-        seed: int; None to keep the order of the sentences.
-
-    Inputs:
-        int, the epoch, whose order is cached; and int arrays, places of tokens in it.
-
-    Returns:
-        For each place: the number of its sentence in the epoch, the number of its
-        sentence in the corpus, and its place in the sentence.
+    The order depends on the epoch and on `seed`, a field of every subclass, only.
     """
 
-    def __init__(self, sizes, seed):
-        self.sizes = sizes
-        self.seed = seed
-        self.latest = None, None
+    ids: np.ndarray
+    offsets: np.ndarray
 
-    def __call__(self, epoch, places):
-        """Finds the sentences of places; see the class."""
-        if self.latest[0] != epoch:
-            order = np.arange(len(self.sizes))
+    added_places = 0  # of each text, beside one for each of its ids
+
+    def __post_init__(self):
+        """Checks the corpus, and counts the places of all texts."""
+        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
+        self._sizes = np.diff(self.offsets) + self.added_places
+        self.places = int(self._sizes.sum())
+        self._order = None, None
+
+    def _find(self, epoch, places):
+        """The texts of places, numbered in epoch and corpus, and the places in them."""
+        if self._order[0] != epoch:
+            order = np.arange(len(self._sizes))
             if self.seed is not None:
                 order = np.random.default_rng([self.seed, epoch]).permutation(order)
-            begins = np.concatenate([[0], np.cumsum(self.sizes[order])])
-            self.latest = epoch, (order, begins)
-        order, begins = self.latest[1]
+            begins = np.concatenate([[0], np.cumsum(self._sizes[order])])
+            self._order = epoch, (order, begins)
+        order, begins = self._order[1]
         numbers = np.searchsorted(begins, places, side="right") - 1
         return numbers, order[numbers], places - begins[numbers]
 
+    def _read(self, epoch, places):
+        """The number of the text of each place of an epoch, and the id at the place."""
+        numbers, texts, inside = self._find(epoch, places)
+        return numbers, self.ids[self.offsets[texts] + inside]
+
 
 @dataclasses.dataclass
-class TokenStreams:
+class TokenStreams(ShuffledCorpus):
     """Batches of consecutive tokens. They depend on seed and step only.
 
     1. The sentences `<S> words </S>` are permuted in each epoch and concatenated.
@@ -70,21 +74,20 @@ class TokenStreams:
         ValueError: if the corpus is too small for one step.
     """
 
-    ids: np.ndarray
-    offsets: np.ndarray
     batch_size: int
     steps: int
     begin_id: int = 0
     end_id: int = 1
     seed: int | None = 0
 
+    # A sentence of n words has n + 1 places, each with a token to read and a token to
+    # predict.
+    added_places = 1
+
     def __post_init__(self):
         """Counts the steps of an epoch."""
-        self.ids, self.offsets = check_corpus(self.ids, self.offsets)
+        super().__post_init__()
         check_values(Size, batch_size=self.batch_size, steps=self.steps)
-        # A sentence of n words has n + 1 places, each with a token to read and a token
-        # to predict.
-        self.places = int(self.offsets[-1] - self.offsets[0]) + len(self.offsets) - 1
         self.steps_per_epoch = self.places // self.batch_size // self.steps
         if self.steps_per_epoch < 1:
             raise ValueError(
@@ -92,7 +95,6 @@ class TokenStreams:
                 f"step of {self.batch_size} rows. Received: {self.places}. Decrease "
                 "`batch_size` or `steps`."
             )
-        self._order = SentenceOrder(np.diff(self.offsets) + 1, self.seed)
 
     @property
     def shapes(self):
@@ -114,7 +116,7 @@ class TokenStreams:
         epoch, number = divmod(int(step), self.steps_per_epoch)
         rows = np.arange(self.batch_size)[:, None] * (self.places // self.batch_size)
         places = rows + number * self.steps + np.arange(self.steps)
-        _, sentences, inside = self._order(epoch, places)
+        _, sentences, inside = self._find(epoch, places)
         first, last = self.offsets[sentences], self.offsets[sentences + 1] - 1
         read = {
             "forward": self._take(first + inside - 1, inside == 0, self.begin_id),
