@@ -1,6 +1,6 @@
 """Simple predictors on data whose answer is known."""
 
-import builtins
+import sys
 
 import numpy as np
 import pytest
@@ -113,14 +113,7 @@ def test_large_files_are_sampled(monkeypatch):
 
 
 def test_missing_scikit_learn_says_the_way_out(monkeypatch):
-    import_any = builtins.__import__
-
-    def refuse(name, *arguments, **options):
-        if name.split(".")[0] == "sklearn":
-            raise ImportError(name)
-        return import_any(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     for predict, labels in ((tfidf_label, LABELS), (tfidf_number, [1.0] * 20)):
         with pytest.raises(ImportError, match=r"needs scikit-learn. Run `pip install"):
             predict(TEXTS, labels, ["a"])

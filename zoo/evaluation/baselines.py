@@ -11,13 +11,14 @@ import warnings
 
 import numpy as np
 
-from zoo.checks.extras import missing_package
 from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
+from zoo.evaluation.glue_scores import import_library
 
 MAX_ROWS, MAX_CHARACTERS = 50_000, 10_000_000  # of the texts for training
 MAX_WEIGHTS = 500_000  # of a linear model, for all labels together
 PAIR_BLOCKS = 4  # of features: those of both texts, products and differences
 TEXTS_IN_BLOCK = 256  # texts that are compared with all texts for training at once
+NEEDED_BY = "The TF-IDF baseline needs"
 # Words, and every other character that is not white space.
 TOKEN_PATTERN = r"\w+|[^\w\s]"
 
@@ -135,7 +136,7 @@ def tfidf_label(texts, labels, new_texts):
     The features of a pair are those of both texts, their products, the absolute values
     of their differences, and the sum of the products, which is the cosine of the texts.
     """
-    _need_scikit_learn()
+    import_library("sklearn", NEEDED_BY)
     if len(set(labels)) < 2 or _without_words(texts):
         return majority_label(texts, labels, new_texts)
     classes = np.unique(labels)
@@ -168,7 +169,7 @@ def tfidf_choice(texts, labels, new_texts):
     Returns:
         list of str.
     """
-    _need_scikit_learn()
+    import_library("sklearn", NEEDED_BY)
     pairs, held_out = map(_pairs_with_choices, (texts, new_texts))
     if _without_words(pairs):
         return majority_label(texts, labels, new_texts)
@@ -188,7 +189,7 @@ def _pairs_with_choices(texts):
 
 def tfidf_number(texts, numbers, new_texts):
     """Predicts numbers by TF-IDF as in `tfidf_label`, and ridge regression."""
-    _need_scikit_learn()
+    import_library("sklearn", NEEDED_BY)
     from sklearn.linear_model import Ridge
 
     if _without_words(texts):
@@ -208,7 +209,7 @@ def nearest_targets(texts, targets, new_texts):
 
     The similarity is the cosine of the TF-IDF of words and word pairs.
     """
-    _need_scikit_learn()
+    import_library("sklearn", NEEDED_BY)
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     if _without_words(texts):
@@ -222,14 +223,6 @@ def nearest_targets(texts, targets, new_texts):
         for i in range(0, len(new_texts), TEXTS_IN_BLOCK)
     )
     return [targets[int(np.argmax(row.toarray()))] for rows in blocks for row in rows]
-
-
-def _need_scikit_learn():
-    try:
-        import sklearn  # noqa: F401
-    except ImportError as error:
-        message = missing_package("The TF-IDF baseline needs", "scikit-learn", "eval")
-        raise ImportError(message) from error
 
 
 def _without_words(texts):

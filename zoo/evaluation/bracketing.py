@@ -28,6 +28,7 @@ ASSESSED_SCORES = (
     "errors",
 )
 COUNTS = ("matched", "gold", "predicted", "exact", "crossing", "words", "tags")
+TOTALS = (*COUNTS, *STATES)  # the columns of a table of sentences
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,16 +180,16 @@ def bracketing_scores(golds, predictions, punctuation="own", seed=0, samples=100
         ValueError: if the numbers of trees differ, there is none, or `punctuation` is
             unknown.
     """
-    rows = _count_rows(golds, predictions, punctuation)
-    table = np.array([[getattr(row, name) for name in COUNTS] for row in rows])
+    rows, table = _count_rows(golds, predictions, punctuation)
 
     def f1(chosen):
         matched, gold, predicted, *_ = table[chosen].sum(axis=0)
         return 2 * matched / max(gold + predicted, 1)
 
     interval = bootstrap_interval(f1, len(rows), seed, samples)
-    short = [row for row in rows if row.length <= MAX_SENTENCE_WORDS]
-    return {**_scores(rows), "f1_interval": interval, "up_to_40": _scores(short)}
+    short = [row.length <= MAX_SENTENCE_WORDS for row in rows]
+    up_to_40 = _scores(table[short])
+    return {**_scores(table), "f1_interval": interval, "up_to_40": up_to_40}
 
 
 def assess_trees(golds, predictions, punctuation="own"):
@@ -205,13 +206,7 @@ def assess_trees(golds, predictions, punctuation="own"):
     Raises:
         ValueError: see `bracketing_scores`.
     """
-    rows = _count_rows(golds, predictions, punctuation)
-    table = np.array(
-        [
-            [*(getattr(r, name) for name in COUNTS), *(r.state == s for s in STATES)]
-            for r in rows
-        ]
-    )
+    rows, table = _count_rows(golds, predictions, punctuation)
 
     def statistic(name):
         return lambda chosen: _ratios(table[chosen].sum(axis=0).tolist())[name]
@@ -220,7 +215,7 @@ def assess_trees(golds, predictions, punctuation="own"):
     f1 = [_ratios(row)["f1"] for row in table.tolist()]
     wrong = [r.state == "error" or r.gold + r.predicted > 0 for r in rows]
     errors = np.where(wrong, 1 - np.array(f1), 0.0)
-    column = dict(zip((*COUNTS, *STATES), table.T, strict=True))
+    column = dict(zip(TOTALS, table.T, strict=True))
     proportions = {
         "precision": (column["matched"], column["predicted"]),
         "recall": (column["matched"], column["gold"]),
@@ -231,7 +226,7 @@ def assess_trees(golds, predictions, punctuation="own"):
 
 
 def _count_rows(golds, predictions, punctuation):
-    """The counts of all sentences, a list, of checked arguments."""
+    """The counts of all sentences of checked arguments, a list and a table (N, 10)."""
     if len(golds) != len(predictions) or not len(golds):
         raise ValueError(
             "`golds` and `predictions` must have the same number of trees, at least 1. "
@@ -242,20 +237,23 @@ def _count_rows(golds, predictions, punctuation):
             f"`punctuation` must be own or gold. Received: {punctuation!r}."
         )
     pairs = zip(golds, predictions, strict=True)
-    return [count_brackets(*pair, punctuation) for pair in pairs]
+    rows = [count_brackets(*pair, punctuation) for pair in pairs]
+    table = [
+        [*(getattr(r, name) for name in COUNTS), *(r.state == s for s in STATES)]
+        for r in rows
+    ]
+    return rows, np.array(table)
 
 
-def _scores(rows):
+def _scores(table):
     """The scores of some sentences, from their counts."""
-    states = collections.Counter(row.state for row in rows)
-    totals = [sum(getattr(row, name) for row in rows) for name in COUNTS]
-    ratios = _ratios([*totals, *(states[state] for state in STATES)])
-    return {**ratios, "sentences": len(rows), "skipped": states["skipped"]}
+    totals = table.sum(axis=0).tolist()
+    return {**_ratios(totals), "sentences": len(table), "skipped": totals[-1]}
 
 
 def _ratios(totals):
-    """The scores of some sentences, from the sums of `COUNTS` and of `STATES`."""
-    total = dict(zip((*COUNTS, *STATES), totals, strict=True))
+    """The scores of some sentences, from the sums of `TOTALS`."""
+    total = dict(zip(TOTALS, totals, strict=True))
     gold, predicted = total["gold"], total["predicted"]
     parts = {
         "precision": (total["matched"], predicted),
