@@ -73,6 +73,12 @@ def strip_token(line):
     return line.strip() or line.strip(" \t\r\n")
 
 
+def constant(values):
+    """A tensor of int32, uint8 or strings that every graph can read."""
+    with tf.init_scope(), tf.device("CPU:0"):
+        return tf.constant(values)
+
+
 def lookup(keys, default, values=None):
     """A table of str, int32 or int64 keys to int32 that exported models can contain."""
     values = range(len(keys)) if values is None else values

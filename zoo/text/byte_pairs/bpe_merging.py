@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.ragged_rows import row_ids
-from zoo.text.vocabulary import lookup
+from zoo.text.vocabulary import constant, lookup
 
 
 class BytePairMerger(tf.Module):
@@ -78,9 +78,3 @@ class BytePairMerger(tf.Module):
         kept = tf.concat([[True], ~chosen[:-1]], axis=0)[: tf.size(rows)]
         parts = tf.boolean_mask(symbols, kept), tf.boolean_mask(rows, kept)
         return *parts, tf.reduce_any(chosen)
-
-
-def constant(values):
-    """A tensor of int32 or strings that every graph can read."""
-    with tf.init_scope(), tf.device("CPU:0"):
-        return tf.constant(values)

@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from zoo.files.lines import read_lines
 from zoo.ragged_rows import before, is_last, keep
-from zoo.text.byte_pairs.bpe_merging import BytePairMerger, constant
-from zoo.text.subwords.source_target import read_entries
-from zoo.text.tokenizer import Framing, Tokenizer
-from zoo.text.vocabulary import lookup
+from zoo.text.byte_pairs.bpe_merging import BytePairMerger
+from zoo.text.subwords.source_target import SourceTargetTokenizer, read_entries
+from zoo.text.tokenizer import Framing
+from zoo.text.vocabulary import constant, lookup
 from zoo.text.white_space import split_words
 
 END = "</w>"  # what codes write at the end of a word
@@ -18,7 +18,7 @@ UNWRITTEN = "<s>"  # fairseq never writes it
 VERSION = "#version:"
 
 
-class BytePairTokenizer(Tokenizer):
+class BytePairTokenizer(SourceTargetTokenizer):
     """Splits words into pieces by byte-pair encoding, and joins the pieces again.
 
     Words are separated by white space. At first the symbols of a word are its
@@ -92,9 +92,10 @@ class BytePairTokenizer(Tokenizer):
             "start_token": start_token,
             "end_token": end_token,
         }
-        self._source = self._target = _Side(vocabulary, **self._options)
+        source, target = _Side(vocabulary, **self._options), None
         if target_vocabulary is not None:
-            self._target = _Side(target_vocabulary, **self._options)
+            target = _Side(target_vocabulary, **self._options)
+        self._set_sides(source, target)
         if self._source.specials != self._target.specials:
             raise ValueError(
                 "Both vocabularies must have the same special tokens. Received: "
@@ -104,10 +105,6 @@ class BytePairTokenizer(Tokenizer):
         self.pad_id, self.unknown_id = ids[pad_token], ids[unknown_token]
         self.start_id, self.end_id = ids[start_token], ids[end_token]
         self.framing = Framing((), (self.end_id,), (self.end_id,))
-        self.vocabulary_size = len(self._source.tokens)
-        self.target_vocabulary_size = None
-        if self._target is not self._source:
-            self.target_vocabulary_size = len(self._target.tokens)
         self._make_tables(merges)
 
     def _make_tables(self, merges):
@@ -126,23 +123,11 @@ class BytePairTokenizer(Tokenizer):
         for side in sides:
             side.make_tables(symbols)
 
-    def __call__(self, texts):
-        """Returns the ids of the source; see the class."""
-        return self._tokenize(self._source, texts)
-
-    def targets(self, texts):
-        """Returns the ids of texts that a model shall write; as `__call__`."""
-        return self._tokenize(self._target, texts)
-
     def detokenize(self, ids):
         """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
         ids = before(ids, self.end_id)
         written = ids.with_values(tf.gather(self._target.texts, ids.values))
         return tf.strings.strip(tf.strings.reduce_join(written, axis=1))
-
-    def all_tokens(self, target=False):
-        """The tokens of the source, or of the target; see `Tokenizer`."""
-        return (self._target if target else self._source).tokens
 
     def get_config(self):
         """The lines of the codes, the vocabularies, the marks and special tokens."""
@@ -154,11 +139,11 @@ class BytePairTokenizer(Tokenizer):
             **self._options,
         }
 
-    def _tokenize(self, side, texts):
+    def _encode(self, side, texts):
         """The ids of texts on one side."""
         texts = tf.convert_to_tensor(texts, tf.string)
         if texts.shape.rank == 0:
-            return self._tokenize(side, texts[None])[0]
+            return self._encode(side, texts[None])[0]
         words, _, _ = split_words(tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8"))
         distinct, number = tf.unique(words.values)
         ids = tf.gather(side.ids(self._pieces(distinct)), number)

@@ -9,11 +9,12 @@ import tensorflow as tf
 
 from zoo.ragged_rows import join, row_ids
 from zoo.text import offsets
-from zoo.text.byte_pairs.bpe_merging import BytePairMerger, constant
+from zoo.text.byte_pairs.bpe_merging import BytePairMerger
 from zoo.text.byte_pairs.bpe_tokenizer import VERSION, parse_codes
 from zoo.text.byte_pairs.gpt2_splitting import split_pieces
 from zoo.text.contents import parse_json
 from zoo.text.tokenizer import Framing, Tokenizer
+from zoo.text.vocabulary import constant
 
 END = "<|endoftext|>"
 

@@ -28,7 +28,7 @@ def join_tokens(tokens, rows, size):
     # A number of repetitions has at most three digits. Otherwise the mark is dropped,
     # and the number is kept.
     values, rows = _repeat(tokens, rows)
-    kept = ~_is_one_of(values, (*SPECIALS, FILLER))
+    kept = ~tf.reduce_any(values[:, None] == tf.constant((*SPECIALS, FILLER)), axis=1)
     upper = _follows(values == CAPITALS, rows)
     title = _follows(values == CAPITAL, rows)
     # An ending in the same word is in capitals, too.
@@ -66,10 +66,6 @@ def _follows(flags, rows):
     """Whether the token before, in the same row, has the flag; boolean (N,)."""
     same = (rows[1:] == rows[:-1]) & flags[:-1]
     return tf.concat([tf.zeros_like(flags[:1]), same], 0)
-
-
-def _is_one_of(values, tokens):
-    return tf.reduce_any(values[:, None] == tf.constant(tokens), axis=1)
 
 
 def _to_upper(values):

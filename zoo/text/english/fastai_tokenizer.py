@@ -25,7 +25,7 @@ from zoo.text.english.fastai_splitting import (
     FastaiSplitter,
 )
 from zoo.text.tokenizer import Framing, Tokenizer
-from zoo.text.vocabulary import lookup
+from zoo.text.vocabulary import constant, lookup
 
 # The tokens of fastai 0.7, by the names of fastai 1 and 2 for the same things.
 OLD_NAMES = {
@@ -85,8 +85,6 @@ class FastaiTokenizer(Tokenizer):
         vocabulary: tuple of str.
         pad_id, unknown_id, end_id: ints, the ids of `xxpad`, `xxunk` and `xxbos`. A
             text ends where the next document begins.
-        unwritten_ids: tuple of int, the ids of tokens that a generated text must not
-            have.
 
     Returns:
         int32 ids, see `Tokenizer`.
@@ -132,8 +130,7 @@ class FastaiTokenizer(Tokenizer):
         # fastai gives the filler no id.
         keys = {k.replace("\0", NULL): i for k, i in ids.items() if k != FILLER}
         self._ids = lookup(keys, self.unknown_id, keys.values())
-        with tf.init_scope(), tf.device("CPU:0"):
-            self._tokens = tf.constant(written)
+        self._tokens = constant(written)
 
     vocabulary_size = property(lambda self: len(self.vocabulary))
 

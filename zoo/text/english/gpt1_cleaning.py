@@ -143,13 +143,11 @@ def _repair_once(texts, escaped, normalizer, entities):
     )
     texts = normalizer.normalize(texts)
     found = tf.strings.regex_full_match(texts, r"(?s).*\x1b.*")
-    texts = on_rows(texts, found, _without_terminal_escapes)
+    texts = on_rows(
+        texts, found, lambda part: tf.strings.regex_replace(part, TERMINAL_ESCAPE, "")
+    )
     texts = tf.strings.regex_replace(texts, CONTROLS, "")
     return tf_text.normalize_utf8(texts, "NFC")
-
-
-def _without_terminal_escapes(texts):
-    return tf.strings.regex_replace(texts, TERMINAL_ESCAPE, "")
 
 
 def _characters(entities):

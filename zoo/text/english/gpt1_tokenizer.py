@@ -4,14 +4,14 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.ragged_rows import is_last
-from zoo.text.byte_pairs.bpe_merging import BytePairMerger, constant
+from zoo.text.byte_pairs.bpe_merging import BytePairMerger
 from zoo.text.byte_pairs.bpe_tokenizer import END
 from zoo.text.byte_pairs.gpt2_tokenizer import read_merges, read_tokens, token_places
 from zoo.text.english.gpt1_cleaning import character_normalizer, clean, entity_table
 from zoo.text.english.html_entities import lower_case
 from zoo.text.english.spacy_splitting import EnglishSplitter
 from zoo.text.tokenizer import Tokenizer
-from zoo.text.vocabulary import lookup
+from zoo.text.vocabulary import constant, lookup
 
 UNKNOWN = "<unk>"
 LINE_BREAK = "\n"

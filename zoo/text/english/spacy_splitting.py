@@ -200,8 +200,11 @@ def _split_inside(rests, rules, table):
 
 
 def _split_infixes(rests, rules):
+    def without_urls(part):
+        return tf.where(tf.strings.regex_full_match(part, rules.url), "", part)
+
     found = tf.strings.regex_full_match(rests, r"(?s).+\..+")
-    found = on_rows(rests, found, lambda part: _mark(part, rules.url))
+    found = on_rows(rests, found, without_urls)
     split = tf.strings.regex_replace(rests, ELLIPSIS, r" \1 ")
     # A neighbour of a mark may be the neighbour of the next mark, too.
     for _ in range(2):
@@ -211,11 +214,6 @@ def _split_infixes(rests, rules):
         ):
             split = tf.strings.regex_replace(split, pattern, groups)
     return tf.where(found == "", rests, split)
-
-
-def _mark(rests, pattern):
-    """Returns "" for the rests that match."""
-    return tf.where(tf.strings.regex_full_match(rests, pattern), "", rests)
 
 
 @functools.cache

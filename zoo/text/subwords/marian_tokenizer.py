@@ -7,14 +7,15 @@ import tensorflow as tf
 from zoo.ragged_rows import before, keep
 from zoo.text.subwords.sentencepiece import load_model, read_model
 from zoo.text.subwords.sentencepiece_model import SPACE
-from zoo.text.tokenizer import Framing, Tokenizer
-from zoo.text.vocabulary import lookup
+from zoo.text.subwords.source_target import SourceTargetTokenizer
+from zoo.text.tokenizer import Framing
+from zoo.text.vocabulary import constant, lookup
 
 END, UNKNOWN, PAD = "</s>", "<unk>", "<pad>"
 CODE = r"(?s)\A(>>.*?<<)"  # the language that a text shall be translated to
 
 
-class MarianTokenizer(Tokenizer):
+class MarianTokenizer(SourceTargetTokenizer):
     """Splits texts into pieces, which have the ids of a vocabulary.
 
     The ids of the SentencePiece models are not used. A code such as `>>fra<<` at the
@@ -62,12 +63,11 @@ class MarianTokenizer(Tokenizer):
     def __init__(self, source_model, target_model, vocabulary, target_vocabulary=None):
         super().__init__()
         self._models = read_model(source_model), read_model(target_model)
-        self._vocabulary = order_pieces(vocabulary, "vocabulary")
-        self._target_vocabulary = target_vocabulary and order_pieces(
-            target_vocabulary, "target_vocabulary"
-        )
-        sides = self._vocabulary, self._target_vocabulary or self._vocabulary
-        marks = [tuple(map(side.index, (PAD, END, UNKNOWN))) for side in sides]
+        source = target = order_pieces(vocabulary, "vocabulary")
+        if target_vocabulary:
+            target = order_pieces(target_vocabulary, "target_vocabulary")
+        lists = source, target
+        marks = [tuple(map(side.index, (PAD, END, UNKNOWN))) for side in lists]
         if marks[0] != marks[1]:
             raise ValueError(
                 "Both vocabularies must have the same special tokens. Received: ids "
@@ -76,22 +76,28 @@ class MarianTokenizer(Tokenizer):
         self.pad_id, self.end_id, self.unknown_id = marks[0]
         self.start_id = self.pad_id
         self.framing = Framing((), (self.end_id,), (self.end_id,))
-        self.vocabulary_size = len(self._vocabulary)
-        self.target_vocabulary_size = self._target_vocabulary and len(sides[1])
-        self._pieces, self._target_pieces = (
-            load_model(model, tf.string) for model in self._models
+        sides = zip(self._models, lists, strict=True)
+        self._set_sides(*(_Side(*side, self.unknown_id) for side in sides))
+        if not target_vocabulary:
+            self.target_vocabulary_size = None
+        self._spelling = constant(target)
+
+    def _encode(self, side, texts):
+        """The ids of texts on one side."""
+        texts = tf.convert_to_tensor(texts, tf.string)
+        if texts.shape.rank == 0:
+            return self._encode(side, texts[None])[0]
+        texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+        coded = tf.strings.regex_full_match(texts, CODE + ".*")
+        codes = tf.strings.regex_replace(
+            texts, CODE + ".*", r"\1", replace_global=False
         )
-        self._ids, self._target_ids = (lookup(side, self.unknown_id) for side in sides)
-        with tf.init_scope(), tf.device("CPU:0"):
-            self._spelling = tf.constant(sides[1])
-
-    def __call__(self, texts):
-        """Returns the ids of the source; see the class."""
-        return _tokenize(texts, self._pieces, self._ids)
-
-    def targets(self, texts):
-        """Returns the ids of texts that a model shall write; as `__call__`."""
-        return _tokenize(texts, self._target_pieces, self._target_ids)
+        rest = tf.strings.regex_replace(texts, CODE, "", replace_global=False)
+        codes = tf.RaggedTensor.from_row_lengths(
+            tf.boolean_mask(codes, coded), tf.cast(coded, tf.int64)
+        )
+        found = tf.concat([codes, side.pieces.tokenize(rest)], axis=1)
+        return found.with_values(side.ids.lookup(found.values))
 
     def detokenize(self, ids):
         """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
@@ -99,31 +105,33 @@ class MarianTokenizer(Tokenizer):
         known = (ids.values != self.pad_id) & (ids.values != self.unknown_id)
         ids = keep(ids, known)
         pieces = ids.with_values(tf.gather(self._spelling, ids.values))
-        texts = self._target_pieces.detokenize(pieces)
+        texts = self._target.pieces.detokenize(pieces)
         # In pieces that only the model of the source has.
         texts = tf.strings.regex_replace(texts, SPACE, " ")
         return tf.strings.strip(texts)
 
-    def all_tokens(self, target=False):
-        """The pieces of the source, or of the target; see `Tokenizer`."""
-        if target and self._target_vocabulary:
-            return self._target_vocabulary
-        return self._vocabulary
-
     def get_config(self):
         """The models in base64, and the vocabularies."""
-        source, target = (base64.b64encode(model).decode() for model in self._models)
+        models = [base64.b64encode(model).decode() for model in self._models]
+        source, target = (
+            {piece: number for number, piece in enumerate(side.tokens)}
+            for side in (self._source, self._target)
+        )
         return {
-            "source_model": source,
-            "target_model": target,
-            "vocabulary": number_pieces(self._vocabulary),
-            "target_vocabulary": number_pieces(self._target_vocabulary),
+            "source_model": models[0],
+            "target_model": models[1],
+            "vocabulary": source,
+            "target_vocabulary": target if self.target_vocabulary_size else None,
         }
 
 
-def number_pieces(pieces):
-    """Dict of piece to its number; None for None."""
-    return pieces and {piece: number for number, piece in enumerate(pieces)}
+class _Side(tf.Module):
+    """The pieces of a model, and their ids in a vocabulary."""
+
+    def __init__(self, model, tokens, unknown):
+        super().__init__()
+        self.tokens = tokens
+        self.pieces, self.ids = load_model(model, tf.string), lookup(tokens, unknown)
 
 
 def order_pieces(vocabulary, name):
@@ -146,19 +154,3 @@ def order_pieces(vocabulary, name):
             f"without {', '.join(missing)}."
         )
     return tuple(sorted(vocabulary, key=vocabulary.get))
-
-
-def _tokenize(texts, pieces, ids):
-    """The ids of texts, ragged int32 (B, None)."""
-    texts = tf.convert_to_tensor(texts, tf.string)
-    if texts.shape.rank == 0:
-        return _tokenize(texts[None], pieces, ids)[0]
-    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
-    coded = tf.strings.regex_full_match(texts, CODE + ".*")
-    codes = tf.strings.regex_replace(texts, CODE + ".*", r"\1", replace_global=False)
-    rest = tf.strings.regex_replace(texts, CODE, "", replace_global=False)
-    codes = tf.RaggedTensor.from_row_lengths(
-        tf.boolean_mask(codes, coded), tf.cast(coded, tf.int64)
-    )
-    found = tf.concat([codes, pieces.tokenize(rest)], axis=1)
-    return found.with_values(ids.lookup(found.values))

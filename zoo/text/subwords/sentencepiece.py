@@ -14,12 +14,12 @@ from zoo.keras_internals import (
     sentencepiece_resource,
     set_resource,
 )
-from zoo.ragged_rows import before, keep
 from zoo.text.subwords.sentencepiece_model import correct_rules
-from zoo.text.tokenizer import Framing, Tokenizer, checked_id
+from zoo.text.subwords.source_target import SourceTargetTokenizer
+from zoo.text.tokenizer import Framing, checked_id
 
 
-class SentencePieceTokenizer(Tokenizer):
+class SentencePieceTokenizer(SourceTargetTokenizer):
     """Splits texts into the pieces of a SentencePiece model, and joins them again.
 
     Rows end with the end token. With a `target_model`, the texts that a model writes
@@ -60,11 +60,11 @@ class SentencePieceTokenizer(Tokenizer):
         super().__init__()
         self._model = read_model(model)
         self._target_model = target_model and read_model(target_model)
-        self._pieces = load_model(self._model)
-        self._target_pieces = self._pieces
+        source, target = load_model(self._model), None
         if target_model:
-            self._target_pieces = load_model(self._target_model)
-        marks = [_marks(side) for side in (self._pieces, self._target_pieces)]
+            target = load_model(self._target_model)
+        self._set_sides(source, target)
+        marks = [_marks(side) for side in (self._source, self._target)]
         if marks[0] != marks[1]:
             raise ValueError(
                 "Both models must have the same special tokens. Received: ids "
@@ -72,26 +72,26 @@ class SentencePieceTokenizer(Tokenizer):
             )
         self.pad_id, self.start_id, self.end_id = marks[0]
         self.framing = Framing((), (self.end_id,), (self.end_id,))
-        self.vocabulary_size = _size(self._pieces)
-        self.target_vocabulary_size = target_model and _size(self._target_pieces)
 
-    def __call__(self, texts):
-        """Returns the ids of the source; see the class."""
-        return _tokenize(self._pieces, texts)
+    def _count(self, side):
+        """The number of pieces, int."""
+        return int(side.vocab_size())
 
-    def targets(self, texts):
-        """Returns the ids of texts that a model shall write; as `__call__`."""
-        return _tokenize(self._target_pieces, texts)
+    def _encode(self, side, texts):
+        """The ids of texts on one side."""
+        texts = tf.convert_to_tensor(texts, tf.string)
+        if texts.shape.rank == 0:
+            return side.tokenize(texts)
+        return side.tokenize(tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8"))
 
     def detokenize(self, ids):
         """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
-        ids = before(ids, self.end_id)
-        return self._target_pieces.detokenize(keep(ids, ids.values != self.pad_id))
+        return self._target.detokenize(self.written(ids))
 
     def id_to_token(self, id, target=False):
         """Returns the piece of an id, in which ▁ is a space; see `Tokenizer`."""
-        pieces = self._target_pieces if target else self._pieces
-        piece = pieces.id_to_string(checked_id(id, _size(pieces)))
+        side = self._target if target else self._source
+        piece = side.id_to_string(checked_id(id, self._count(side)))
         return piece.numpy().decode("utf-8", "replace")
 
     def get_config(self):
@@ -153,11 +153,6 @@ def load_model(model, kind=tf.int32):
             ) from error
 
 
-def _size(pieces):
-    """The number of pieces, int."""
-    return int(pieces.vocab_size())
-
-
 def _marks(pieces):
     """The ids of padding, start and end."""
     names = ("<pad>", "<s>", "</s>")
@@ -169,11 +164,3 @@ def _marks(pieces):
             f"one without {', '.join({*names} - {*known})}."
         )
     return tuple(ids)
-
-
-def _tokenize(pieces, texts):
-    """The ids of texts, ragged int32 (B, None)."""
-    texts = tf.convert_to_tensor(texts, tf.string)
-    if texts.shape.rank == 0:
-        return pieces.tokenize(texts)
-    return pieces.tokenize(tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8"))

@@ -9,6 +9,7 @@ import tensorflow_text as tf_text
 from zoo.ragged_rows import join, keep, row_ids
 from zoo.text.subwords.source_target import SourceTargetTokenizer, read_entries
 from zoo.text.tokenizer import Framing
+from zoo.text.vocabulary import constant
 from zoo.text.wordpieces import unicode_classes
 
 ESCAPES = "\\_u;0123456789"
@@ -69,55 +70,44 @@ class SubwordTokenizer(SourceTargetTokenizer):
 
     def __init__(self, subtokens, target_subtokens=None):
         super().__init__()
-        self._source = self._target = _Subtokens(_read(subtokens, "subtokens"))
+        source, target = _Subtokens(_read(subtokens, "subtokens")), None
         if target_subtokens is not None:
-            self._target = _Subtokens(_read(target_subtokens, "target_subtokens"))
-        self.vocabulary_size = len(self._source.strings)
-        self.target_vocabulary_size = None
-        if target_subtokens is not None:
-            self.target_vocabulary_size = len(self._target.strings)
+            target = _Subtokens(_read(target_subtokens, "target_subtokens"))
+        self._set_sides(source, target)
 
-    def __call__(self, texts):
-        """Returns the ids of the source; see the class."""
-        return self._source.encode(texts)
-
-    def targets(self, texts):
-        """Returns the ids of texts that a model shall write; as `__call__`."""
-        return self._target.encode(texts)
+    def _encode(self, side, texts):
+        """The ids of texts on one side."""
+        return side.encode(texts)
 
     def detokenize(self, ids):
         """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
         return self._target.decode(self.written(ids))
 
-    def all_tokens(self, target=False):
-        """The subtokens of the source, or of the target; see `Tokenizer`."""
-        return (self._target if target else self._source).strings
-
     def get_config(self):
         """The subtokens of both sides."""
         target = None
         if self._target is not self._source:
-            target = list(self._target.strings)
-        return {"subtokens": list(self._source.strings), "target_subtokens": target}
+            target = list(self._target.tokens)
+        return {"subtokens": list(self._source.tokens), "target_subtokens": target}
 
 
 class _Subtokens(tf.Module):
     """The subtokens of one side."""
 
-    def __init__(self, strings):
+    def __init__(self, tokens):
         super().__init__()
-        self.strings = strings
-        alphabet = {*"".join(strings), *ESCAPES}
-        missing = sorted(alphabet - {*strings} - {"\n"})
+        self.tokens = tokens
+        alphabet = {*"".join(tokens), *ESCAPES}
+        missing = sorted(alphabet - {*tokens} - {"\n"})
         if missing:
             raise ValueError(
                 "`subtokens` must have each of its characters, and each of those of "
-                f"{ESCAPES!r}, as a subtoken. Received: {len(strings)} without "
+                f"{ESCAPES!r}, as a subtoken. Received: {len(tokens)} without "
                 f"{missing[:10]}."
             )
         # Where subtokens are repeated, the last one counts. A word has "_" only at its
         # end, so it cannot have a subtoken with "_" elsewhere.
-        ids = {s: i for i, s in enumerate(strings) if s and "_" not in s[:-1]}
+        ids = {t: i for i, t in enumerate(tokens) if t and "_" not in t[:-1]}
         longest = max(ids, key=lambda subtoken: len(subtoken.encode()))
         if len(longest.encode()) > _MAX_BYTES:
             raise ValueError(
@@ -135,11 +125,13 @@ class _Subtokens(tf.Module):
                 unknown_token=_UNKNOWN,
                 no_pretokenization=True,
             )
-            self._ids = tf.constant([0, *ids.values(), *ids.values()], tf.int32)
-            # Ids that are too large have no text.
-            self._strings = tf.constant([*strings, ""])
-            self._alphabet = tf.constant(_edges(map(ord, alphabet - {"\n"})))
-            self._letters = tf.constant(unicode_classes.alphanumeric_edges())
+        self._ids = constant([0, *ids.values(), *ids.values()])
+        # Ids that are too large have no text.
+        self._strings = constant([*tokens, ""])
+        member = np.zeros(unicode_classes.MAX_CODE + 1, bool)
+        member[[*map(ord, alphabet - {"\n"})]] = True
+        self._alphabet = constant(unicode_classes.edges(member))
+        self._letters = constant(unicode_classes.alphanumeric_edges())
 
     def encode(self, texts):
         """Texts to ids, ragged (B, None), or (None,) for a single text."""
@@ -147,7 +139,7 @@ class _Subtokens(tf.Module):
         flat = tf.reshape(texts, [-1])
         codes = tf.strings.unicode_decode(flat, "UTF-8", errors="ignore")
         rows, codes = row_ids(codes), codes.values
-        letter = _inside(codes, self._letters)
+        letter = unicode_classes.inside(codes, self._letters)
         # The characters at which a word begins; and spaces that are left out: words of
         # one space, which are neither the first nor the last of a text.
         first = _differs(rows, -1)
@@ -173,21 +165,22 @@ class _Subtokens(tf.Module):
         """The characters with these numbers, as they are in words; string (N,)."""
         characters = tf.strings.unicode_encode(codes[:, None], "UTF-8")
         numbers = tf.strings.join(["\\", tf.strings.as_string(codes), ";"])
-        known = _inside(codes, self._alphabet)
+        known = unicode_classes.inside(codes, self._alphabet)
         characters = tf.where(known, characters, numbers)
         characters = tf.where(codes == ord("\\"), "\\\\", characters)
         return tf.where(codes == ord("_"), "\\u", characters)
 
     def decode(self, ids):
         """Ids, ragged (B, None), to texts (B,)."""
-        ids = ids.with_values(tf.minimum(ids.values, len(self.strings)))
+        ids = ids.with_values(tf.minimum(ids.values, len(self.tokens)))
         joined = join(tf.gather(self._strings, ids))
         words = _split(joined)
         text = _unescape(words.values)
         codes = tf.strings.unicode_decode(
             tf.strings.substr(text, 0, 1, "UTF8_CHAR"), "UTF-8"
         )
-        letter = tf.cast(_inside(codes.values, self._letters), tf.int32)
+        letter = unicode_classes.inside(codes.values, self._letters)
+        letter = tf.cast(letter, tf.int32)
         follows = ~_differs(row_ids(words), -1) & ~_differs(letter, -1)
         spaced = tf.where(follows & (letter > 0), tf.strings.join([" ", text]), text)
         return join(words.with_values(spaced))
@@ -222,18 +215,6 @@ def _differs(values, before):
     """Whether each value differs from the one before it, bool (N,)."""
     previous = tf.concat([[tf.cast(before, values.dtype)], values], 0)[:-1]
     return values != previous
-
-
-def _inside(codes, edges):
-    """Whether code points are in a set, see `unicode_classes.alphanumeric_edges`."""
-    return tf.searchsorted(edges, codes, side="right") % 2 == 1
-
-
-def _edges(codes):
-    """The edges of a set of code points, int32 (2 N,)."""
-    member = np.zeros(unicode_classes.MAX_CODE + 2, bool)
-    member[list(codes)] = True
-    return np.flatnonzero(np.diff(member, prepend=False)).astype(np.int32)
 
 
 def _read(subtokens, name):

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from zoo.text.subwords.source_target import SourceTargetTokenizer, read_entries
 from zoo.text.tokenizer import Framing
-from zoo.text.vocabulary import lookup
+from zoo.text.vocabulary import constant, lookup
 
 
 class TokenListTokenizer(SourceTargetTokenizer):
@@ -58,42 +58,29 @@ class TokenListTokenizer(SourceTargetTokenizer):
         super().__init__()
         self._marks = {"pad": pad, "start": start, "end": end, "unknown": unknown}
         self._ends = {"source_start": source_start, "source_end": source_end}
-        self.tokens = read_entries(tokens, "tokens")
-        self.target_tokens = self.tokens
+        source, target = _Tokens(read_entries(tokens, "tokens"), self._marks), None
         if target_tokens is not None:
-            self.target_tokens = read_entries(target_tokens, "target_tokens")
-        source, target = (
-            [_first(side, token) for token in self._marks.values()]
-            for side in (self.tokens, self.target_tokens)
-        )
-        if source[0] != target[0]:
+            target = _Tokens(read_entries(target_tokens, "target_tokens"), self._marks)
+        self._set_sides(source, target)
+        self.tokens, self.target_tokens = source.tokens, self._target.tokens
+        self.pad_id, self.start_id, self.end_id, _ = self._target.marks
+        if source.marks[0] != self.pad_id:
             raise ValueError(
                 "Both lists must have padding at the same id. Received: "
-                f"{source[0]} and {target[0]} for {pad!r}."
+                f"{source.marks[0]} and {self.pad_id} for {pad!r}."
             )
-        self.pad_id, self.start_id, self.end_id, _ = target
-        begin = (source[1],) if source_start else ()
-        end = (source[2],) if source_end else ()
+        begin = (source.marks[1],) if source_start else ()
+        end = (source.marks[2],) if source_end else ()
         self.framing = Framing(begin, end, end)
-        self.vocabulary_size = len(self.tokens)
-        self.target_vocabulary_size = None
-        if target_tokens is not None:
-            self.target_vocabulary_size = len(self.target_tokens)
-        self._table = _table(self.tokens, source[-1])
-        self._target_table = self._table
-        if target_tokens is not None:
-            self._target_table = _table(self.target_tokens, target[-1])
-        with tf.init_scope(), tf.device("CPU:0"):
-            # An id that is too large is unknown.
-            self._spelling = tf.constant([*self.target_tokens, unknown])
+        # An id that is too large is unknown.
+        self._spelling = constant([*self.target_tokens, unknown])
 
-    def __call__(self, texts):
-        """Returns the ids of the source; see the class."""
-        return _look_up(self._table, texts)
-
-    def targets(self, texts):
-        """Returns the ids of texts that a model shall write; as `__call__`."""
-        return _look_up(self._target_table, texts)
+    def _encode(self, side, texts):
+        """The ids of texts on one side."""
+        texts = tf.convert_to_tensor(texts, tf.string)
+        words = tf.strings.split(tf.reshape(texts, [-1]))
+        ids = words.with_values(side.table.lookup(words.values))
+        return ids if texts.shape.rank else ids.values
 
     def detokenize(self, ids):
         """Joins ids (B, T) of the target, up to the first end token, to texts (B,)."""
@@ -102,37 +89,26 @@ class TokenListTokenizer(SourceTargetTokenizer):
         tokens = tf.gather(self._spelling, ids)
         return tf.strings.reduce_join(tokens, axis=-1, separator=" ")
 
-    def all_tokens(self, target=False):
-        """The list of the source, or of the target; see `Tokenizer`."""
-        return self.target_tokens if target else self.tokens
-
     def get_config(self):
         """The constructor's arguments, with the content of the lists."""
-        shared = self.target_tokens is self.tokens
+        shared = self._target is self._source
         target = None if shared else list(self.target_tokens)
         lists = {"tokens": list(self.tokens), "target_tokens": target}
         return {**lists, **self._marks, **self._ends}
 
 
-def _first(tokens, token):
-    """The id of a special token."""
-    if token not in tokens:
-        raise ValueError(
-            f"`tokens` must include the special token {token!r}. Received: "
-            f"{len(tokens)} tokens without it. Name the list's own in the arguments."
-        )
-    return tokens.index(token)
+class _Tokens(tf.Module):
+    """The list of one side, the ids of its special tokens, and its lookup table."""
 
-
-def _table(tokens, unknown):
-    """The lookup table of tokens."""
-    ids = {token: i for i, token in reversed([*enumerate(tokens)])}
-    return lookup([*ids], unknown, ids.values())
-
-
-def _look_up(table, texts):
-    """The ids of texts, ragged int32 (B, None), or (None,) for a single text."""
-    texts = tf.convert_to_tensor(texts, tf.string)
-    words = tf.strings.split(tf.reshape(texts, [-1]))
-    ids = words.with_values(table.lookup(words.values))
-    return ids if texts.shape.rank else ids.values
+    def __init__(self, tokens, specials):
+        super().__init__()
+        ids = {token: i for i, token in reversed([*enumerate(tokens)])}
+        missing = [token for token in specials.values() if token not in ids]
+        if missing:
+            raise ValueError(
+                f"`tokens` must include the special token {missing[0]!r}. Received: "
+                f"{len(tokens)} tokens without it. Name the list's own in the "
+                "arguments."
+            )
+        self.tokens, self.marks = tokens, [ids[token] for token in specials.values()]
+        self.table = lookup([*ids], self.marks[-1], ids.values())

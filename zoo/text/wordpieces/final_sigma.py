@@ -25,7 +25,7 @@ SEPARATORS = (
     | (unicode_classes.classes() == unicode_classes.CHINESE)
     | ((unicode_classes.classes() == unicode_classes.PUNCTUATION) & (_CODES < 0x80))
 )
-_SEPARATOR_EDGES = (np.flatnonzero(np.diff(SEPARATORS)) + 1).astype(np.int32)
+_SEPARATOR_EDGES = unicode_classes.edges(SEPARATORS)
 # Normalized texts do not contain this character. It has as many bytes as a sigma.
 _MARKER = "\u00ad"
 
@@ -93,7 +93,7 @@ def _void_long_words(texts):
     """Replaces the characters of long words by unused characters of the same size."""
     codes = tf.strings.unicode_decode(texts, "UTF-8")
     rows = row_ids(codes)
-    separator = tf.searchsorted(_SEPARATOR_EDGES, codes.values, side="right") % 2 == 1
+    separator = unicode_classes.inside(codes.values, _SEPARATOR_EDGES)
     row_start = tf.concat([[True], rows[1:] != rows[:-1]], 0)[: tf.size(rows)]
     word = tf.cumsum(tf.cast(separator | row_start, tf.int32))
     length = tf.math.segment_sum(tf.cast(~separator, tf.int32), word)

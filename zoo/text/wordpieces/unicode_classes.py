@@ -10,6 +10,7 @@ import pathlib
 import re
 
 import numpy as np
+import tensorflow as tf
 
 from zoo.text.wordpieces import double_array
 
@@ -46,7 +47,7 @@ def casing():
 
 @functools.cache
 def alphanumeric_edges():
-    """Where letters (L*) and numbers (N*) begin and end in turn, int32 (2 N,)."""
+    """The `edges` of letters (L*) and numbers (N*), int32 (2 N,)."""
     with np.load(_FILE) as data:
         return data["alphanumeric_edges"].astype(np.int32)
 
@@ -83,10 +84,23 @@ def normalizer(lowercase, stand_ins=()):
     return double_array.normalizer_buffer(itertools.chain(rules(lowercase), pairs))
 
 
+def edges(member):
+    """Where the ranges of a set of code points begin and end in turn, int32 (2 N,).
+
+    `member` is bool (0x110000,), whether each code point is in the set.
+    """
+    return np.flatnonzero(np.diff(member, prepend=False, append=False)).astype(np.int32)
+
+
+def inside(codes, edges):
+    """Whether code points are in the set that has these `edges`."""
+    return tf.searchsorted(edges, codes, side="right") % 2 == 1
+
+
 def character_class(member):
     """The inside of a character class from booleans of all code points."""
-    edges = np.flatnonzero(np.diff(member, prepend=False, append=False)).tolist()
-    ranges = zip(edges[::2], edges[1::2], strict=True)
+    bounds = edges(member).tolist()
+    ranges = zip(bounds[::2], bounds[1::2], strict=True)
     return "".join(f"{re.escape(chr(a))}-{re.escape(chr(b - 1))}" for a, b in ranges)
 
 
