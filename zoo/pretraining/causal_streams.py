@@ -16,9 +16,8 @@ from zoo.data import (
 )
 from zoo.data.files.corpus import UNKNOWN_MARK
 from zoo.pretraining.objective import Objective, only_stage
-from zoo.pretraining.start import finished_language_model
+from zoo.pretraining.start import finished_language_model, learn_once
 from zoo.pretraining.token_documents import TokenDocuments
-from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.text.english.fastai_splitting import UNKNOWN
 
 
@@ -62,9 +61,7 @@ class CausalStreams(TokenDocuments, Objective):
     def learn_tokenizer(self, paths, output):
         """Makes the tokenizer; see the base class."""
         path = output / "vocabulary.json"
-        if not path.exists():
-            size = self.recipe.config_value("vocabulary_size")
-            learn_vocabulary(self._texts(paths), "fastai", size, path)
+        learn_once(self.recipe, self._texts(paths), "fastai", path)
         family = registry.FAMILIES[self.recipe.family]
         return registry.tokenizer_classes(family)[0](path)
 

@@ -19,7 +19,7 @@ from zoo.pretraining.start import (
     finished_model,
     make_optimizer,
     start_model,
-    start_tokenizer,
+    start_word_pieces,
 )
 from zoo.pretraining.teacher import (
     Teacher,
@@ -32,7 +32,6 @@ from zoo.pretraining.text_and_words import (
     agreeing_words,
     count_words,
 )
-from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer
 
@@ -111,7 +110,8 @@ class Distillation(StagedObjective):
             found = [path for path in find_files(data, [pattern]) if path in files]
             if found:
                 texts[pattern] = self._read(found, pattern)
-        self.tokenizer = start_tokenizer(recipe) or self._vocabulary(texts, output)
+        lines = itertools.chain(*map(self._repeated, texts, texts.values()))
+        self.tokenizer = start_word_pieces(recipe, lines, output)
         find_held_out(data, recipe.valid)  # raises if two files have one name
         self.held_out = {
             path.name: self._short(self._read([path], pattern))[0]
@@ -163,15 +163,6 @@ class Distillation(StagedObjective):
 
     def _repeated(self, pattern, texts):
         return texts * self.options.repeats.get(pattern, 1)
-
-    def _vocabulary(self, texts, output):
-        """Makes the tokenizer. The first call learns `vocabulary.txt`."""
-        path, lowercase = output / "vocabulary.txt", self.options.lowercase
-        if not path.exists():
-            lines = itertools.chain(*map(self._repeated, texts, texts.values()))
-            size = self.recipe.config_value("vocabulary_size")
-            learn_vocabulary(lines, "wordpiece", size, path, lowercase=lowercase)
-        return WordPieceTokenizer(path, lowercase=lowercase)
 
     def _short(self, texts):
         """The texts that fit in the longest row, and their lengths."""
@@ -263,15 +254,8 @@ class Distillation(StagedObjective):
         updates, targets = len(chosen) // rows, self.order[chosen]
         if self.words is None:
             targets = self.vectors[targets]
-        batches = model.batches(
-            [self.texts[number] for number in chosen],
-            targets,
-            batch_size=rows,
-            shuffle=True,
-            seed=self.recipe.seed,
-            epochs=range(done // updates, -(-steps // updates)),
-        )
-        batches = batches.skip(done % updates).take(steps - done)
+        columns = [self.texts[number] for number in chosen], targets
+        batches = self.rest(model, columns, updates, steps, done, batch_size=rows)
         return batches if self.words is None else batches.map(self._with_words)
 
     def _with_words(self, x, numbers):

@@ -16,6 +16,7 @@ from zoo.data import (
     unmask,
     write_records,
 )
+from zoo.data.files.corpus import UNKNOWN_MARK
 from zoo.files.whole_files import replacing
 from zoo.pretraining.objective import StagedObjective
 from zoo.pretraining.recipes import find_files, find_train
@@ -23,9 +24,8 @@ from zoo.pretraining.start import (
     finished_model,
     make_optimizer,
     start_model,
-    start_tokenizer,
+    start_word_pieces,
 )
-from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.tasks import MaskedLM
 from zoo.text import WordPieceTokenizer
 
@@ -70,7 +70,8 @@ class MaskedPretraining(StagedObjective):
     def __init__(self, recipe, data, output):
         self.recipe = recipe
         self.sizes = recipe.sizes()
-        self.tokenizer = prepare_vocabulary(recipe, data, output)
+        lines = _plain_lines(recipe, data)
+        self.tokenizer = start_word_pieces(recipe, lines, output)
         self.files = prepare_examples(recipe, data, output, self.tokenizer)
 
     def build(self):
@@ -143,17 +144,10 @@ class MaskedPretraining(StagedObjective):
         return finished_model(self.recipe, model, type(model), **options)
 
 
-def prepare_vocabulary(recipe, data, output):
-    """Makes the tokenizer. The first call learns `vocabulary.txt` from the text."""
-    path, lowercase = output / "vocabulary.txt", recipe.options.lowercase
-    if recipe.start is not None:
-        return start_tokenizer(recipe)
-    if not path.exists():
-        documents = read_documents(find_train(data, recipe.train, recipe.valid))
-        lines = (line.replace("[UNK]", " ") for text in documents for line in text)
-        size = recipe.config_value("vocabulary_size")
-        learn_vocabulary(lines, "wordpiece", size, path, lowercase=lowercase)
-    return WordPieceTokenizer(path, lowercase=lowercase)
+def _plain_lines(recipe, data):
+    """Yields the lines of the training files, without the mark of unknown words."""
+    for document in read_documents(find_train(data, recipe.train, recipe.valid)):
+        yield from (line.replace(UNKNOWN_MARK, " ") for line in document)
 
 
 def prepare_examples(recipe, data, output, tokenizer):

@@ -61,6 +61,13 @@ class StagedObjective(Objective):
             begin += steps
         return dataset.with_options(untuned())
 
+    def rest(self, model, columns, updates, steps, done, **options):
+        """The batches of a stage after `done` of its `steps`, `updates` in an epoch."""
+        options |= {"shuffle": True, "seed": self.recipe.seed}
+        options["epochs"] = range(done // updates, -(-steps // updates))
+        batches = model.batches(*columns, **options)
+        return batches.skip(done % updates).take(steps - done)
+
 
 def only_stage(recipe, model):
     """The only stage of a recipe of a kind of `model`; ValueError for several."""

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Literal
 
 from zoo.pretraining.objective import Objective
+from zoo.pretraining.start import learn_once
 from zoo.pretraining.translation import Translation, WritingOptions
 from zoo.tasks import Parser
 from zoo.text import ParsingTokenizer, linearize, list_tokens, read_tree
@@ -39,7 +40,7 @@ class Parsing(Translation):
 
     def _tokenizer(self, path):
         """Makes the tokenizer. The first call writes the model of the sentences."""
-        self._write_model(path, self.train[0])
+        learn_once(self.recipe, self.train[0], "sentencepiece", path)
         kind = self.options.linearization
         tokens = list_tokens(map(read_tree, self.train[1]), kind)
         return ParsingTokenizer(path, tokens, kind)

@@ -7,7 +7,9 @@ import keras
 from zoo import registry
 from zoo.backbone.config import make_config
 from zoo.backbone.saving import preset_variables
+from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.registry.sources import find_family
+from zoo.text import WordPieceTokenizer
 from zoo.training import Adagrad, AdamW, InverseSquareRoot, WarmupLinearDecay
 
 
@@ -81,6 +83,22 @@ def start_tokenizer(recipe):
     if recipe.start is None:
         return None
     return registry.from_preset(recipe.start, None, load_weights=False).tokenizer
+
+
+def learn_once(recipe, texts, kind, path, size="vocabulary_size", **options):
+    """Learns a vocabulary, unless its file exists; `size` is a field of the config."""
+    if not path.exists():
+        learn_vocabulary(texts, kind, recipe.config_value(size), path, **options)
+
+
+def start_word_pieces(recipe, lines, output):
+    """As `start_tokenizer`, or word pieces. The first call learns `vocabulary.txt`."""
+    tokenizer = start_tokenizer(recipe)
+    if tokenizer is None:
+        path, lowercase = output / "vocabulary.txt", recipe.options.lowercase
+        learn_once(recipe, lines, "wordpiece", path, lowercase=lowercase)
+        tokenizer = WordPieceTokenizer(path, lowercase=lowercase)
+    return tokenizer
 
 
 def finished_model(recipe, model, task, **options):

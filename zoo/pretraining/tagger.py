@@ -102,10 +102,8 @@ class TaggerTraining(Objective):
     def check(recipe):
         """Raises ValueError if an option is wrong or has no effect."""
         only_stage(recipe, "a tagger")
-        unused, options = (
-            {"finetuning_config": recipe.finetuning_config},
-            recipe.options,
-        )
+        options = recipe.options  # raises if one is wrong
+        unused = {"finetuning_config": recipe.finetuning_config}
         if recipe.start is not None:
             unused["vectors"] = options.vectors
         given = [name for name, value in unused.items() if value]

@@ -18,11 +18,11 @@ from zoo.pretraining.objective import StagedObjective, count_tokens
 from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import (
     finished_model,
+    learn_once,
     make_optimizer,
     start_model,
     start_tokenizer,
 )
-from zoo.programs.vocabulary.vocabularies import learn_vocabulary
 from zoo.tasks import Translator
 from zoo.tasks.losses.label_smoothing import KINDS
 from zoo.text import (
@@ -146,12 +146,14 @@ class Translation(StagedObjective):
         """Makes the tokenizer. The first call writes its model."""
         if self.options.source == "words":
             return self._word_tokenizer(path)
-        self._write_model(path, [*self.train[0], *self.train[1]])
+        texts = [*self.train[0], *self.train[1]]
+        learn_once(self.recipe, texts, "sentencepiece", path)
         return SentencePieceTokenizer(path)
 
     def _word_tokenizer(self, path):
         """Makes the tokenizer of a source of words, and the vectors of the words."""
-        self._write_model(path, self.train[1], "target_vocabulary_size")
+        size = "target_vocabulary_size"
+        learn_once(self.recipe, self.train[1], "sentencepiece", path, size)
         limit = self.recipe.config_value("vocabulary_size") - len(SPECIALS)
         words = count_words(split_lines(self.train[0]), MIN_COUNT, lowercase=True)
         self.vectors = learn_vectors(self.options.vectors, self.data, self.output)
@@ -161,12 +163,6 @@ class Translation(StagedObjective):
             words += self.vectors[0]
         words = extend_tokenizer(BitextTokenizer([], path), words)[0].vocabulary
         return BitextTokenizer(words[:limit], path)
-
-    def _write_model(self, path, texts, size="vocabulary_size"):
-        """Learns a SentencePiece model, unless it exists; `size` is a field."""
-        if not path.exists():
-            size = self.recipe.config_value(size)
-            learn_vocabulary(texts, "sentencepiece", size, path)
 
     def _target_texts(self):
         """The targets as the tokenizer reads them, list of str."""
@@ -217,15 +213,9 @@ class Translation(StagedObjective):
     def stage(self, model, length, rows, steps, done):
         """The batches of a stage that are left; see the base class."""
         chosen, budget = self._chosen(length), length * rows
+        columns = [[side[number] for number in chosen] for side in self.train]
         updates = self._updates(chosen, budget)
-        batches = model.batches(
-            *([side[number] for number in chosen] for side in self.train),
-            shuffle=True,
-            seed=self.recipe.seed,
-            epochs=range(done // updates, -(-steps // updates)),
-            token_budget=budget,
-        )
-        return batches.skip(done % updates).take(steps - done)
+        return self.rest(model, columns, updates, steps, done, token_budget=budget)
 
     def evaluate(self, model):
         """Loss, cross-entropy and accuracy on every held-out file."""

@@ -93,13 +93,9 @@ def _contractions(codes, last, before):
     """Where contractions of two and of three characters begin, each bool (T,)."""
     free = (codes == ord("'")) & (before != OTHER) & (before != BLANK) & ~last
     next_one, next_two = shifted(codes, -1), shifted(codes, -2)
-    short = free & _among(next_one, map(ord, SHORT_CLITICS))
+    single = [next_one == ord(character) for character in SHORT_CLITICS]
+    short = free & functools.reduce(tf.logical_or, single)
     alone = shifted(last, -1)
     pairs = [(next_one == ord(a)) & (next_two == ord(b)) for a, b in LONG_CLITICS]
     long = free & ~alone & functools.reduce(tf.logical_or, pairs)
     return short, long
-
-
-def _among(values, chosen):
-    """Whether each value is one of a few numbers."""
-    return functools.reduce(tf.logical_or, [values == number for number in chosen])
