@@ -23,6 +23,15 @@ def check_readable(path, directory=False):
         )
 
 
+def existing_file(path, rule, way=""):
+    """The path of a file that exists; FileNotFoundError with the rule for others."""
+    path = pathlib.Path(path)
+    if not path.is_file():
+        message = f"{rule} Received: {str(path)!r}. {way}"
+        raise FileNotFoundError(message.strip())
+    return path
+
+
 def check_writable(path):
     """Checks that a file can be written; an existing one may be replaced later.
 

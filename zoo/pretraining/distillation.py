@@ -27,11 +27,7 @@ from zoo.pretraining.teacher import (
     principal_axes,
     project,
 )
-from zoo.pretraining.text_and_words import (
-    TextAndWordEmbedder,
-    agreeing_words,
-    count_words,
-)
+from zoo.pretraining.text_and_words import agreeing_words, count_words, with_words
 from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer
 
@@ -218,9 +214,7 @@ class Distillation(StagedObjective):
         if self.options.table and self.recipe.start is None:
             self._start_table(model.backbone.named_layers["token_embedding"])
         if self.options.words:
-            model = TextAndWordEmbedder(
-                model.backbone, model.tokenizer, sequence_length=model.sequence_length
-            )
+            model = with_words(model)
         self._compile(model, make_optimizer(self.recipe), self.options.words)
         return model
 

@@ -8,7 +8,7 @@ import numpy as np
 from zoo import registry
 from zoo.files.whole_files import replacing
 from zoo.presets import find_preset, sha256
-from zoo.pretraining.text_and_words import TextAndWordEmbedder, embed_words
+from zoo.pretraining.text_and_words import embed_words, with_words
 from zoo.programs.scores.stored_settings import find_weights
 from zoo.tasks import TextEmbedder
 
@@ -68,13 +68,7 @@ class Teacher:
     def _compute(self, texts, words):
         if not words:
             return self.model.predict(texts, BATCH_SIZE, verbose=0)
-        model = self.model
-        return embed_words(
-            TextAndWordEmbedder(
-                model.backbone, model.tokenizer, sequence_length=model.sequence_length
-            ),
-            texts,
-        )
+        return embed_words(with_words(self.model), texts)
 
 
 def principal_axes(vectors, width):

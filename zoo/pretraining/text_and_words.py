@@ -56,6 +56,13 @@ class TextAndWordEmbedder(Task):
         return keras.losses.MeanSquaredError(reduction="mean_with_sample_weight")
 
 
+def with_words(model):
+    """A `TextAndWordEmbedder` with the backbone and the tokenizer of a model."""
+    return TextAndWordEmbedder(
+        model.backbone, model.tokenizer, sequence_length=model.sequence_length
+    )
+
+
 def embed_words(model, texts, batch_size=256):
     """The vectors of all words of texts, float16 (words, D), text after text.
 

@@ -2,11 +2,11 @@
 
 import collections.abc
 import os
-import pathlib
 
 import numpy as np
 import tensorflow as tf
 
+from zoo.files.path_checks import existing_file
 from zoo.files.whole_files import replacing
 
 
@@ -80,11 +80,11 @@ def constant(values):
 
 
 def lookup(keys, default, values=None):
-    """A table of str, int32 or int64 keys to int32 that exported models can contain."""
+    """A table of int or str to int32, or str like `default`, for exported models."""
     values = range(len(keys)) if values is None else values
     with tf.init_scope(), tf.device("CPU:0"):
         keys = tf.constant(keys if isinstance(keys, np.ndarray) else [*keys])
-        values = tf.constant([*values], tf.int32)
+        values = tf.constant([*values], tf.constant(default).dtype)
         initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
         return tf.lookup.StaticHashTable(initializer, default)
 
@@ -96,11 +96,7 @@ def save_vocabulary(vocabulary, path):
 
 
 def _read(path):
-    path = pathlib.Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"`vocabulary` must be an existing file. Received: {str(path)!r}. Give "
-            "the path of a vocab.txt file, or a list of tokens."
-        )
+    way = "Give the path of a vocab.txt file, or a list of tokens."
+    path = existing_file(path, "`vocabulary` must be an existing file.", way)
     lines = path.read_bytes().decode("utf-8").split("\n")
     return lines[:-1] if not strip_token(lines[-1]) else lines

@@ -3,10 +3,10 @@
 import collections.abc
 import functools
 import os
-import pathlib
 
 import tensorflow as tf
 
+from zoo.files.path_checks import existing_file
 from zoo.ragged_rows import join, row_ids
 from zoo.text import offsets
 from zoo.text.byte_pairs.bpe_merging import BytePairMerger
@@ -34,7 +34,8 @@ class GPT2Tokenizer(Tokenizer):
 
     A piece is a run of letters, of numbers or of other characters, with the space
     before it, see `zoo.text.byte_pairs.gpt2_splitting`. The bytes of a piece are joined
-    to tokens in the order of the merges. `detokenize` restores the text exactly.
+    to tokens in the order of the merges. `detokenize` restores the text exactly. Bytes
+    that are not UTF-8 become U+FFFD.
 
     Source: Radford et al. 2019, section 2.2, and `encoder.py` of the released code.
     Character classes are those of Unicode 16. `keras_nlp.tokenizers.GPT2Tokenizer`
@@ -58,13 +59,8 @@ class GPT2Tokenizer(Tokenizer):
         end_id, pad_id, start_id: int, the id of `<|endoftext|>`. A mask tells padding
             from text.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings. Invalid UTF-8 becomes
-            U+FFFD.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if a file does not exist.
@@ -266,10 +262,5 @@ def read_merges(source):
 
 def _read_file(path, argument):
     """The text of a file."""
-    path = pathlib.Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"`{argument}` must be the path of a file, or its content. Received: "
-            f"{str(path)!r}."
-        )
-    return path.read_text("utf-8")
+    rule = f"`{argument}` must be the path of a file, or its content."
+    return existing_file(path, rule).read_text("utf-8")

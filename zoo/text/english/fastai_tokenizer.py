@@ -2,11 +2,11 @@
 
 import collections.abc
 import os
-import pathlib
 
 import tensorflow as tf
 
 from zoo.checks.ranges import check_choice
+from zoo.files.path_checks import existing_file
 from zoo.ragged_rows import row_ids
 from zoo.text.contents import parse_json
 from zoo.text.english.fastai_joining import join_tokens
@@ -173,12 +173,8 @@ class FastaiTokenizer(Tokenizer):
 def _read(source):
     """Returns the tokens of a sequence or file, tuple of str."""
     if isinstance(source, (str, os.PathLike)):
-        path = pathlib.Path(source)
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"`vocabulary` must be an existing file. Received: {str(path)!r}. Give "
-                "the path of a JSON file with a list of tokens, or the list itself."
-            )
+        way = "Give the path of a JSON file with a list of tokens, or the list itself."
+        path = existing_file(source, "`vocabulary` must be an existing file.", way)
         source = parse_json(path.read_bytes(), path)
     if not isinstance(source, collections.abc.Sequence):
         source = [source]

@@ -29,7 +29,8 @@ class GPT1Tokenizer(Tokenizer):
        last character of a word carries the mark `</w>`.
 
     Tokens that are not in the vocabulary have the id of `<unk>`. Rows have no special
-    tokens. `detokenize` restores neither capitals nor white space.
+    tokens. `detokenize` restores neither capitals nor white space. Bytes that are not
+    UTF-8 become U+FFFD.
 
     Source: Radford et al. 2018, section 4.1, and `text_utils.py` of the released code;
     ftfy 6.3.1 without its repair of wrong encodings, and spaCy 3.8. Unicode is that of
@@ -57,13 +58,8 @@ class GPT1Tokenizer(Tokenizer):
         end_id: int, `vocabulary_size`. No token ends a text, so no model writes it.
         unwritten_ids: tuple of int, `unknown_id`.
 
-    Inputs:
-        texts: str, or a list, array or tensor (B,) of strings. Invalid UTF-8 becomes
-            U+FFFD.
-
     Returns:
-        tf.RaggedTensor int32 (B, None) of ids. For a single str, a tensor int32
-        (None,).
+        int32 ids, see `Tokenizer`.
 
     Raises:
         FileNotFoundError: if a file does not exist.

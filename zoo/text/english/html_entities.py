@@ -8,6 +8,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from zoo.ragged_rows import join
+from zoo.text.vocabulary import lookup
 from zoo.text.words.word_tokenizer import to_lower
 
 REFERENCE = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)"
@@ -49,11 +50,7 @@ def lower_case(words):
 def string_table(entries):
     """A table of str to str; other keys have the value ""."""
     # An object that uses it must have it as an attribute, so that exports include it.
-    with tf.init_scope(), tf.device("CPU:0"):
-        initializer = tf.lookup.KeyValueTensorInitializer(
-            tf.constant([*entries]), tf.constant([*entries.values()])
-        )
-        return tf.lookup.StaticHashTable(initializer, "")
+    return lookup(entries, "", entries.values())
 
 
 def named_references():

@@ -1,10 +1,10 @@
 """What tokenizers of a source and a target have in common."""
 
 import os
-import pathlib
 
 import tensorflow as tf
 
+from zoo.files.path_checks import existing_file
 from zoo.ragged_rows import before, keep
 from zoo.text.tokenizer import Tokenizer
 
@@ -60,11 +60,7 @@ def read_entries(entries, name):
                 f"`{name}` must be a path or a sequence of str. Received: {wrong[0]!r}."
             )
         return entries
-    path = pathlib.Path(entries)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"`{name}` must be an existing file. Received: {str(path)!r}."
-        )
+    path = existing_file(entries, f"`{name}` must be an existing file.")
     try:
         return tuple(path.read_bytes().decode("utf-8").removesuffix("\n").split("\n"))
     except UnicodeDecodeError as error:
