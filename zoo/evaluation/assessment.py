@@ -50,12 +50,14 @@ class Assessment:
         The two are the 95% interval: Wilson's of a proportion, else a bootstrap one,
         whose resampled test sets follow from `seed`.
         """
+        samples = int(np.clip(MAX_RESAMPLED_ROWS // self.size, *RESAMPLED_SETS))
         found = {}
         for name, value in self.values().items():
             if name in self.proportions:
                 low, high = proportion_interval(*self.proportions[name])
             else:
-                low, high = self._bootstrap(self.statistics[name], seed)
+                statistic = self.statistics[name]
+                low, high = bootstrap_interval(statistic, self.size, seed, samples)
             found[name] = {"value": value, "low": low, "high": high}
         return found
 
@@ -82,16 +84,8 @@ class Assessment:
             ours, theirs = self.statistics[name], other.statistics[name]
             return lambda rows: ours(rows) - theirs(rows)
 
-        found = {}
-        for name in self.statistics:
-            low, high = self._bootstrap(difference(name), seed)
-            value = float(difference(name)(np.arange(self.size)))
-            found[name] = {"value": value, "low": low, "high": high}
-        return found
-
-    def _bootstrap(self, statistic, seed):
-        samples = int(np.clip(MAX_RESAMPLED_ROWS // self.size, *RESAMPLED_SETS))
-        return bootstrap_interval(statistic, self.size, seed, samples)
+        statistics = {name: difference(name) for name in self.statistics}
+        return Assessment(self.size, statistics, self.errors).scores(seed)
 
     def worst(self, count):
         """Numbers of the rows with the largest errors, list of int, largest first."""

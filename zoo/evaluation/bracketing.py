@@ -181,12 +181,7 @@ def bracketing_scores(golds, predictions, punctuation="own", seed=0, samples=100
             unknown.
     """
     rows, table = _count_rows(golds, predictions, punctuation)
-
-    def f1(chosen):
-        matched, gold, predicted, *_ = table[chosen].sum(axis=0)
-        return 2 * matched / max(gold + predicted, 1)
-
-    interval = bootstrap_interval(f1, len(rows), seed, samples)
+    interval = bootstrap_interval(_statistic(table, "f1"), len(rows), seed, samples)
     short = [row.length <= MAX_SENTENCE_WORDS for row in rows]
     up_to_40 = _scores(table[short])
     return {**_scores(table), "f1_interval": interval, "up_to_40": up_to_40}
@@ -207,11 +202,7 @@ def assess_trees(golds, predictions, punctuation="own"):
         ValueError: see `bracketing_scores`.
     """
     rows, table = _count_rows(golds, predictions, punctuation)
-
-    def statistic(name):
-        return lambda chosen: _ratios(table[chosen].sum(axis=0).tolist())[name]
-
-    statistics = {name: statistic(name) for name in ASSESSED_SCORES}
+    statistics = {name: _statistic(table, name) for name in ASSESSED_SCORES}
     f1 = [_ratios(row)["f1"] for row in table.tolist()]
     wrong = [r.state == "error" or r.gold + r.predicted > 0 for r in rows]
     errors = np.where(wrong, 1 - np.array(f1), 0.0)
@@ -243,6 +234,11 @@ def _count_rows(golds, predictions, punctuation):
         for r in rows
     ]
     return rows, np.array(table)
+
+
+def _statistic(table, name):
+    """A score of chosen rows of a table of sentences, a function."""
+    return lambda chosen: _ratios(table[chosen].sum(axis=0).tolist())[name]
 
 
 def _scores(table):
