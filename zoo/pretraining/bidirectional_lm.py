@@ -2,8 +2,6 @@
 
 import dataclasses
 
-import tensorflow as tf
-
 from zoo import registry
 from zoo.backbone.config import check_options, naming
 from zoo.checks.ranges import CheckedFields, Size
@@ -53,6 +51,7 @@ class StreamPretraining(TokenDocuments, Objective):
     read = staticmethod(read_word_corpus)
 
     def __init__(self, recipe, data, output):
+        ((self.steps, self.rows, _),) = recipe.stages
         super().__init__(recipe, data, output)
         for corpus in self.held_out.values():
             self.streams(corpus, EVALUATION_STEPS, None)  # raises if it is too short
@@ -81,27 +80,24 @@ class StreamPretraining(TokenDocuments, Objective):
 
     def build(self):
         """Makes the compiled model at the start of the run."""
-        ((_, rows, _),) = self.recipe.stages
         model = start_model(
             self.recipe,
             BidirectionalLM,
             self.tokenizer,
             self.recipe.config,
             num_samples=self.recipe.options.num_samples,
-            rows=rows,
+            rows=self.rows,
         )
         model.compile(make_optimizer(self.recipe))
         return model
 
     def streams(self, corpus, steps, seed):
         """Splits a corpus into streams. A batch has `steps` words of each stream."""
-        ((_, rows, _),) = self.recipe.stages
-        return TokenStreams(corpus.ids, corpus.offsets, rows, steps, seed=seed)
+        return TokenStreams(corpus.ids, corpus.offsets, self.rows, steps, seed=seed)
 
     def batches(self, model, start):
         """The training batches from update `start` on; see the base class."""
-        ((steps, _, _),) = self.recipe.stages
-        streams = self.streams(self.corpus, steps, self.recipe.seed)
+        streams = self.streams(self.corpus, self.steps, self.recipe.seed)
         batches = stream_batches(streams, self.corpus.words, self.tokenizer, start)
         return batches.map(model.finish).prefetch(2).with_options(untuned())
 
@@ -112,9 +108,6 @@ class StreamPretraining(TokenDocuments, Objective):
             streams = self.streams(corpus, EVALUATION_STEPS, None)
             batches = stream_batches(streams, corpus.words, self.tokenizer)
             batches = batches.take(streams.steps_per_epoch).map(model.finish)
-            batches = batches.apply(
-                tf.data.experimental.assert_cardinality(streams.steps_per_epoch)
-            )
             found[name] = model.evaluate(batches, return_dict=True, verbose=0)
         return found
 
