@@ -25,24 +25,13 @@ def test_documents_are_separated_by_blank_lines(tmp_path, suffix, opener):
 
 def test_wikitext_is_read_as_articles_of_running_text(tmp_path):
     path = tmp_path / "wiki.valid.tokens.gz"
-    lines = [
-        " ",
-        " = Title of one = ",
-        " ",
-        " A first @-@ class <unk> of 1 @,@ 000 at 0 @.@ 5 = 1 . ",
-        " ",
-        " = = Section = = ",
-        " ",
-        " Its end . ",
-        " = Another = ",
-        " Short . ",
-    ]
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        file.write("\n".join(lines))
-    assert list(read_documents(path)) == [
-        ["A first-class [UNK] of 1,000 at 0.5 = 1 .", "Its end ."],
-        ["Short ."],
-    ]
+    text = (
+        " \n = Title of one = \n \n A first @-@ class <unk> of 1 @,@ 000 at 0 @.@ 5 "
+        "= 1 . \n \n = = Section = = \n \n Its end . \n = Another = \n Short . "
+    )
+    path.write_bytes(gzip.compress(text.encode()))
+    first = ["A first-class [UNK] of 1,000 at 0.5 = 1 .", "Its end ."]
+    assert list(read_documents(path)) == [first, ["Short ."]]
 
 
 @pytest.mark.parametrize("lines_per_call", [1, 3, 2048])

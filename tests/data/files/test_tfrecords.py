@@ -57,10 +57,9 @@ def test_examples_go_round_the_shards_and_shards_are_equal_to_the_byte(tmp_path)
         paths = write_records(make_batches(), tmp_path / name, 3)
         digests.append([hashlib.sha256(p.read_bytes()).hexdigest() for p in paths])
     assert digests[0] == digests[1] and len(set(digests[0])) == 3
-    first = [joined(read_records([path], 2))["token_ids"][:, 0] for path in paths]
-    assert [rows.tolist() for rows in first] == [
-        list(range(start, 12, 3)) for start in range(3)
-    ]
+    for start, path in enumerate(paths):
+        first = joined(read_records([path], 2))["token_ids"][:, 0]
+        assert first.tolist() == [*range(start, 12, 3)]
 
 
 def test_a_writer_that_fails_leaves_nothing(tmp_path):
@@ -106,15 +105,12 @@ def test_unmask_gives_the_tokens_back():
     last = batch["mask_positions"][:, -1:]
     kept = np.take_along_axis(batch["token_ids"], last, axis=1)
     np.put_along_axis(original, last, kept, axis=1)
-    tensors = {
-        key: tf.constant(value, "float32" if key == "mask_weights" else "int32")
-        for key, value in batch.items()
-    }
-    restored = unmask(tensors)
+    weights = tf.constant(batch.pop("mask_weights"))
+    tensors = {key: tf.constant(value, "int32") for key, value in batch.items()}
+    restored = unmask({**tensors, "mask_weights": weights})
     np.testing.assert_array_equal(restored["token_ids"], original)
-    assert set(restored) == {
-        *("token_ids", "segment_ids", "padding_mask", "next_sentence")
-    }
+    names = "token_ids", "segment_ids", "padding_mask", "next_sentence"
+    assert set(restored) == {*names}
 
 
 def test_other_files_are_refused(tmp_path):

@@ -15,13 +15,9 @@ def write(path, content):
 
 def test_documents_give_sentences_and_paragraphs(tmp_path):
     path = write(tmp_path / "a.txt", "It works. So it  does.\nOne only\n\nLast.\n")
-    assert list(read_texts(path)) == [
-        *("It works.", "So it does.", "It works. So it does."),
-        *("One only", "Last."),
-    ]
-
-
-def test_unknown_words_of_wikitext_are_left_out(tmp_path):
+    sentences = ["It works.", "So it does.", "It works. So it does."]
+    assert list(read_texts(path)) == [*sentences, "One only", "Last."]
+    # Unknown words of WikiText are left out.
     path = write(tmp_path / "a.tokens", " = Title = \n\n The <unk> was 1 @,@ 000 . \n")
     assert list(read_texts(path)) == ["The was 1,000 ."]
 
@@ -34,6 +30,8 @@ def test_columns_of_a_table(tmp_path):
         list(read_texts(path, [3]))
     path = write(tmp_path / "a.tsv", f"0\ta\rb\r\n\n1\t{'c' * 200_000}\n\n")
     assert list(read_texts(path, [1])) == ["a b", "c" * 200_000]
+    path = write(tmp_path / "a.conll", "We\tO\nsaw\tO\n\nHim\tO\n")
+    assert list(read_texts(path, "words")) == ["We saw", "Him"]
 
 
 def test_names_in_json_at_any_depth(tmp_path):
@@ -43,18 +41,10 @@ def test_names_in_json_at_any_depth(tmp_path):
     assert list(read_texts(path, ["context", "question"])) == ["a b", "c?", "inner"]
 
 
-def test_words_in_columns(tmp_path):
-    path = write(tmp_path / "a.conll", "We\tO\nsaw\tO\n\nHim\tO\n")
-    assert list(read_texts(path, "words")) == ["We saw", "Him"]
-
-
-@pytest.mark.parametrize("fields", [[1, "a"], ("a",), "columns"])
-def test_other_fields_are_errors(tmp_path, fields):
-    with pytest.raises(ValueError, match='or "words". Received'):
-        list(read_texts(write(tmp_path / "a.txt", "x"), fields))
-
-
-def test_errors_name_the_file(tmp_path):
+def test_other_fields_and_other_content_are_errors(tmp_path):
+    for fields in ([1, "a"], ("a",), "columns"):
+        with pytest.raises(ValueError, match='or "words". Received'):
+            list(read_texts(write(tmp_path / "a.txt", "x"), fields))
     for content in ("{", "[" * 100_000):
         with pytest.raises(ValueError, match="JSON"):
             list(read_texts(write(tmp_path / "a.json", content), ["a"]))

@@ -45,15 +45,11 @@ def test_pairs_are_cut_as_the_loop_cuts_them(room):
         (range(10, 10 + a), range(50, 50 + b))
         for a, b in itertools.product(range(13), repeat=2)
     ]
-    columns = tuple(
-        tf.constant([text(ids) for ids in column])
-        for column in zip(*pairs, strict=True)
-    )
-    rows, cut = Packer(Numbers(), room + 3).pack(columns)
+    columns = [[text(ids) for ids in column] for column in zip(*pairs, strict=True)]
+    rows, cut = Packer(Numbers(), room + 3).pack(tuple(map(tf.constant, columns)))
     expected_cut = 0
-    for ids, segments, pair in zip(
-        rows["tokens"].to_list(), rows["segment_ids"].to_list(), pairs, strict=True
-    ):
+    found = (rows[name].to_list() for name in ("tokens", "segment_ids"))
+    for ids, segments, pair in zip(*found, pairs, strict=True):
         first, second = truncate(*pair, room)
         assert ids == [CLS, *first, SEP, *second, SEP]
         assert segments == [0] * (len(first) + 2) + [1] * (len(second) + 1)
@@ -75,13 +71,10 @@ def test_a_batch_is_padded_to_the_bucket_of_its_longest_row():
     dense = Packer(Numbers(), 30)(columns)
     expected = {
         "token_ids": [
-            [CLS, 11, 12, SEP, SEP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-            [CLS, 13, SEP, 14, 15, 16, 17, 18, SEP, 0, 0, 0, 0, 0, 0, 0],
+            [CLS, 11, 12, SEP, SEP, *[0] * 11],
+            [CLS, 13, SEP, 14, 15, 16, 17, 18, SEP, *[0] * 7],
         ],
-        "segment_ids": [
-            [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-            [0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0],
-        ],
+        "segment_ids": [[0] * 4 + [1] + [0] * 11, [0] * 3 + [1] * 6 + [0] * 7],
         "padding_mask": [[1] * 5 + [0] * 11, [1] * 9 + [0] * 7],
     }
     for key, value in expected.items():
@@ -95,22 +88,15 @@ def test_a_real_tokenizer_packs_alike_eagerly_and_in_a_pipeline(tokenizer, texts
     eager = packer(tuple(map(tf.constant, pairs)))
     pipeline = tf.data.Dataset.from_tensor_slices(pairs).batch(8)
     (mapped,) = pipeline.map(lambda *columns: packer(columns))
-    for key in eager:
-        np.testing.assert_array_equal(eager[key], mapped[key])
+    tf.nest.map_structure(np.testing.assert_array_equal, mapped, eager)
     assert eager["token_ids"][0, 0] == tokenizer.cls_id
     assert (np.sum(eager["token_ids"] == tokenizer.sep_id, axis=1) == 2).all()
 
 
-def test_no_rows_are_no_rows(tokenizer):
+def test_no_rows_are_no_rows_and_a_row_holds_two_texts(tokenizer):
     dense = Packer(tokenizer, 12)((tf.constant([], tf.string),))
-    assert {key: value.shape.as_list() for key, value in dense.items()} == {
-        "token_ids": [0, 8],
-        "segment_ids": [0, 8],
-        "padding_mask": [0, 8],
-    }
-
-
-def test_a_row_must_hold_two_texts():
+    shapes = {key: value.shape.as_list() for key, value in dense.items()}
+    assert shapes == dict.fromkeys(("token_ids", "segment_ids", "padding_mask"), [0, 8])
     with pytest.raises(ValueError, match="at least 5.*Received: 4"):
         Packer(Numbers(), 4)
 
@@ -121,6 +107,5 @@ def test_selected_rows_are_padded_no_further_than_asked(bucketed, length):
     texts = (tf.constant([text(range(5, 5 + n)) for n in (20, 2, 7)]),)
     rows, _ = packer.pack(texts)
     batch = packer.selector(rows, bucketed)([2, 1])
-    expected = packer.dense({"tokens": rows["tokens"][1:]}, length)
-    for key, value in expected.items():
-        np.testing.assert_array_equal(batch[key], value[::-1])
+    expected = packer.dense({"tokens": tf.gather(rows["tokens"], [2, 1])}, length)
+    tf.nest.map_structure(np.testing.assert_array_equal, batch, expected)

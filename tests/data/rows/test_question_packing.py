@@ -4,10 +4,9 @@ import collections
 
 import pytest
 import tensorflow as tf
-import tiny
 
 from zoo.data import QuestionPacker
-from zoo.text import Framing, WordPieceTokenizer
+from zoo.text import Framing
 
 QUESTIONS = ["good film films", "", "bad", "a film"]
 CONTEXTS = [
@@ -16,11 +15,6 @@ CONTEXTS = [
     "lovely stories",
 ]
 CONTEXTS.append(CONTEXTS[0])
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return WordPieceTokenizer(tiny.VOCABULARY)
 
 
 def pack(tokenizer, questions, contexts, length=12, **options):
@@ -59,13 +53,11 @@ def test_windows(tokenizer, length, stride):
     assert rows["windows"].dtype == tf.int32
     lists = {k: v.to_list() for k, v in rows.items() if k != "windows"}
     number = 0
-    for question, context, count in zip(
-        QUESTIONS, CONTEXTS, rows["windows"].numpy(), strict=True
-    ):
+    triples = zip(QUESTIONS, CONTEXTS, rows["windows"].numpy(), strict=True)
+    for question, context, count in triples:
         own = tokenizer(question).numpy().tolist()[:2]
-        ids, starts, ends = (
-            part.numpy().tolist() for part in tokenizer.tokenize_with_offsets(context)
-        )
+        parts = tokenizer.tokenize_with_offsets(context)
+        ids, starts, ends = (part.numpy().tolist() for part in parts)
         expected = windows_of(len(ids), (length or 2**30) - 3 - len(own), stride)
         assert count == len(expected)
         left = [2, *own, 3]
@@ -87,9 +79,8 @@ def test_every_token_is_widest_once(tokenizer):
     context = " ".join(CONTEXTS[0].split() * 9)
     rows, _ = pack(tokenizer, ["bad"], [context], 16, stride=5)
     counts = collections.Counter()
-    for begins, best in zip(
-        rows["begins"].to_list(), rows["widest"].to_list(), strict=True
-    ):
+    parts = (rows[name].to_list() for name in ("begins", "widest"))
+    for begins, best in zip(*parts, strict=True):
         counts.update(dict(zip(begins, best, strict=True)))
     counts.pop(-1)
     assert set(counts.values()) == {1} and len(counts) == 17 * 9
@@ -101,11 +92,8 @@ def test_padded_rows_and_chosen_rows_are_the_same(tokenizer):
     count = rows["tokens"].nrows()
     chosen = packer.selector(rows)(tf.range(count))
     dense = packer.dense(rows, 12)
-    assert (
-        {*dense}
-        == {*chosen}
-        == {*("token_ids", "segment_ids", "padding_mask", "begins", "ends", "widest")}
-    )
+    names = "token_ids", "segment_ids", "padding_mask", "begins", "ends", "widest"
+    assert {*dense} == {*chosen} == {*names}
     for name, value in chosen.items():
         assert (dense[name][:, : value.shape[1]] == value).numpy().all(), name
     assert dense["begins"][0, -1] == -1 and dense["widest"].shape == (count, 12)
@@ -120,8 +108,7 @@ def test_in_a_graph(tokenizer):
     expected = packer.pack(texts)[0]
     for name, value in found.items():
         assert value.dtype == expected[name].dtype
-        same = value == expected[name]
-        assert tf.reduce_all(getattr(same, "values", same)), name
+        tf.debugging.assert_equal(value, expected[name], name)
 
 
 @pytest.mark.parametrize(

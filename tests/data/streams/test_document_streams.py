@@ -42,12 +42,10 @@ def test_every_token_follows_the_one_before(rows, steps, seed, jitter, reverse):
     for epoch in (1, 0):  # in any order
         wanted = joined(streams, epoch)
         batches = [streams.batch(epoch * count + step) for step in range(count)]
-        for name, expected in (
-            ("token_ids", wanted[:, :-1]),
-            ("next_ids", wanted[:, 1:]),
-        ):
+        for name, place in (("token_ids", slice(-1)), ("next_ids", slice(1, None))):
             parts = [batch[name][:, ::turn] for batch in batches]
-            np.testing.assert_array_equal(np.concatenate(parts, axis=1), expected)
+            found = np.concatenate(parts, axis=1)
+            np.testing.assert_array_equal(found, wanted[:, place])
         fresh = [batch["fresh"].tolist() for batch in batches]
         assert fresh == [[1] * rows, *[[0] * rows] * (count - 1)]
 
@@ -61,9 +59,7 @@ def test_the_lengths_of_windows_vary_with_jitter():
     assert 0.9 < len(normal) / len(sizes) < 1 and 3 < normal.std() < 7
     assert (np.diff(streams.bounds(1)) != sizes).any()
     assert (np.diff(streams.bounds(0)) == sizes).all()
-
-
-def test_a_window_longer_than_the_stream_has_all_of_it():
+    # A window that is longer than the stream has all of it.
     streams = DocumentStreams(IDS, OFFSETS, 4, 70)
     assert streams.steps_per_epoch == 1
     assert streams.batch(0)["token_ids"].shape == (4, (len(IDS) - 1) // 4)

@@ -5,6 +5,7 @@ import types
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy.stats import chisquare
 
 from zoo.data import mask_tokens
 
@@ -29,9 +30,11 @@ def mask(ids, seed=(0, 0), **options):
     return {key: value.numpy() for key, value in result.items()}
 
 
-def chi_square(observed, expected):
-    observed, expected = np.asarray(observed), np.asarray(expected)
-    return float(np.sum((observed - expected) ** 2 / expected))
+def chosen(result):
+    """The tokens that are in the place of the first six chosen ones."""
+    return np.take_along_axis(
+        result["token_ids"], result["mask_positions"][:, :6], axis=1
+    )
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +65,7 @@ def test_positions_ascend_and_end_in_zeros(many):
 
 def test_mask_ids_are_the_original_tokens(many):
     ids, result = many
-    original = np.take_along_axis(ids, result["mask_positions"][:, :6], axis=1)
+    original = chosen({**result, "token_ids": ids})
     np.testing.assert_array_equal(result["mask_ids"][:, :6], original)
     assert original.min() >= 5  # never [CLS], [SEP] or padding
     untouched = np.ones_like(ids, bool)
@@ -75,9 +78,7 @@ def test_special_tokens_are_never_chosen():
     result = mask(make_rows([2, 3], 8))
     assert result["mask_weights"].sum(axis=1).tolist() == [0, 1]
     assert result["token_ids"][0].tolist() == [CLS, SEP, 0, 0, 0, 0, 0, 0]
-
-
-def test_a_row_shorter_than_the_predictions_gives_fewer_columns():
+    # A row that is shorter than the predictions gives fewer columns.
     result = mask(make_rows([8], 8), mask_rate=0.99)
     assert result["mask_positions"].shape == (1, 8)
     assert result["mask_weights"].sum() == 6  # the words
@@ -88,40 +89,25 @@ def test_what_a_chosen_token_becomes_has_the_stated_probability(many, rates):
     ids, _ = many
     masked, random = rates
     result = mask(ids, (3, 9), mask_token_rate=masked, random_token_rate=random)
-    before = result["mask_ids"][:, :6]
-    after = np.take_along_axis(
-        result["token_ids"], result["mask_positions"][:, :6], axis=1
-    )
-    total = before.size
+    before, after = result["mask_ids"][:, :6], chosen(result)
     share = random / V  # of each random token, [MASK] and the old one among them
-    expected = np.array(
-        [masked + share, 1 - masked - random + share, random - 2 * share]
-    )
-    observed = [
-        np.sum(after == MASK),
-        np.sum(after == before),
-        np.sum((after != MASK) & (after != before)),
-    ]
-    assert chi_square(observed, expected * total) < 13.8  # 0.1% with two degrees
+    expected = np.array([masked + share, 1 - masked - random + share])
+    expected = before.size * np.append(expected, random - 2 * share)
+    observed = np.array([np.sum(after == MASK), np.sum(after == before)])
+    observed = np.append(observed, before.size - observed.sum())
+    assert chisquare(observed, expected).statistic < 13.8  # 0.1% with two degrees
 
 
 def test_random_tokens_are_uniform_over_the_whole_vocabulary(many):
-    ids, _ = many
-    result = mask(ids, (3, 9), mask_token_rate=0.0, random_token_rate=1.0)
-    after = np.take_along_axis(
-        result["token_ids"], result["mask_positions"][:, :6], axis=1
-    )
-    counts = np.bincount(after.ravel(), minlength=V)
-    assert len(counts) == V
-    assert chi_square(counts, np.full(V, after.size / V)) < 72.1  # 0.1%, 39 degrees
+    result = mask(many[0], (3, 9), mask_token_rate=0.0, random_token_rate=1.0)
+    counts = np.bincount(chosen(result).ravel(), minlength=V)
+    assert len(counts) == V and chisquare(counts).statistic < 72.1  # 0.1%, 39 degrees
 
 
 def test_every_word_is_equally_likely_to_be_chosen(many):
     _, result = many
     counts = np.bincount(result["mask_positions"][:, :6].ravel(), minlength=42)
-    assert counts[0] == counts[41] == 0
-    expected = np.full(40, 4000 * 6 / 40)
-    assert chi_square(counts[1:41], expected) < 72.1
+    assert counts[0] == counts[41] == 0 and chisquare(counts[1:41]).statistic < 72.1
 
 
 def test_the_same_seed_gives_the_same_masks_also_in_a_pipeline():
@@ -129,9 +115,8 @@ def test_the_same_seed_gives_the_same_masks_also_in_a_pipeline():
     first, again, other = mask(ids, (1, 2)), mask(ids, (1, 2)), mask(ids, (1, 3))
     dataset = tf.data.Dataset.from_tensors(ids)
     (mapped,) = dataset.map(lambda x: mask_tokens(x, TOKENIZER, (1, 2)))
-    for key, value in first.items():
-        np.testing.assert_array_equal(value, again[key])
-        np.testing.assert_array_equal(value, mapped[key])
+    for same in (again, mapped):
+        tf.nest.map_structure(np.testing.assert_array_equal, same, first)
     assert (first["mask_positions"] != other["mask_positions"]).any()
 
 
@@ -174,24 +159,22 @@ def test_masks_are_those_of_the_reference(longest, whole_words):
     draws = tf.random.stateless_uniform((300, 3, longest), seed).numpy()
     continues = [whole_words and token.startswith("##") for token in vocabulary]
     for rate in (0.15, 0.6):
-        result = mask_tokens(
+        found = mask_tokens(
             tf.constant(ids), words, seed, rate, 50, whole_words=whole_words
         )
+        found = {key: value.numpy() for key, value in found.items()}
         for row, length in enumerate(lengths):
             wanted = min(50, max(1, round(rate * int(length))))
-            masked, chosen = reference(ids[row], draws[row], wanted, continues)
-            weights = result["mask_weights"][row].numpy()
-            actual = result["mask_positions"][row].numpy()[weights > 0]
-            assert actual.tolist() == chosen
-            assert result["token_ids"][row].numpy().tolist() == masked
-            answers = result["mask_ids"][row].numpy()[weights > 0]
-            assert answers.tolist() == ids[row][chosen].tolist()
+            masked, places = reference(ids[row], draws[row], wanted, continues)
+            known = found["mask_weights"][row] > 0
+            assert found["mask_positions"][row][known].tolist() == places
+            assert found["token_ids"][row].tolist() == masked
+            answers = found["mask_ids"][row][known].tolist()
+            assert answers == ids[row][places].tolist()
 
 
 def test_random_tokens_come_from_the_range(many):
-    ids = many[0]
-    result = mask(ids, random_token_rate=1.0, mask_token_rate=0.0, replacements=(7, 9))
-    shown = np.take_along_axis(result["token_ids"], result["mask_positions"], axis=1)
-    counts = np.bincount(shown[result["mask_weights"] > 0], minlength=V)
+    rates = {"random_token_rate": 1.0, "mask_token_rate": 0.0}
+    counts = np.bincount(chosen(mask(many[0], **rates, replacements=(7, 9))).ravel())
     assert counts[7] + counts[8] == counts.sum() == 24_000
-    assert chi_square(counts[7:9], [12_000, 12_000]) < 10.83
+    assert chisquare(counts[7:9]).statistic < 10.83
