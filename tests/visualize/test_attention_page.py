@@ -22,11 +22,9 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 def make(rows, columns, seed=0, layers=2, heads=3):
     """Random weights between two lists of tokens."""
-    draw = np.random.default_rng(seed).normal(
-        size=(layers, heads, len(rows), len(columns))
-    )
-    weights = np.exp(3 * draw)
-    weights /= weights.sum(-1, keepdims=True)
+    ones = np.ones(len(columns))
+    shape = (layers, heads, len(rows))
+    weights = np.random.default_rng(seed).dirichlet(ones, shape)
     return Attention(weights.astype("float32"), rows, columns)
 
 
@@ -43,10 +41,8 @@ def attention():
 def read_data(page):
     """The data of a page by kind; a browser ends it at the first `</script`."""
     element = '<script type="application/json" id="data">'
-    return {
-        kind["name"]: kind
-        for kind in json.loads(page.split(element)[1].split("</script")[0])
-    }
+    kinds = json.loads(page.split(element)[1].split("</script")[0])
+    return {kind["name"]: kind for kind in kinds}
 
 
 def test_the_weights_and_tokens_are_those_of_the_model(attention):
@@ -66,10 +62,8 @@ def test_texts_are_escaped_and_only_one_script_may_run(attention):
     assert "<img" not in page and page.count("<script") == page.count("</script") == 2
     assert page.count('id="data"') == 1
     assert page.encode("utf-8").count(b"&#55296;") == 3  # what UTF-8 cannot write
-    policy, script = (
-        re.search('Policy" content="(.*?)"', page)[1],
-        re.search("<script>(.*?)</script>", page, re.DOTALL)[1],
-    )
+    policy = re.search('Policy" content="(.*?)"', page)[1]
+    script = re.search("<script>(.*?)</script>", page, re.DOTALL)[1]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert policy.startswith("default-src 'none'; ")
     assert policy.endswith(f"script-src 'sha256-{digest}'")
@@ -128,13 +122,8 @@ def open_page(path, state):
     profile = f"--user-data-dir={path.parent / 'profile'}"
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", profile)
     address = f"{path.as_uri()}#{state}"
-    done = subprocess.run(
-        [BROWSER, *options, "--virtual-time-budget=3000", address],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        check=True,
-    )
-    return done.stdout.decode("utf-8")
+    command = [BROWSER, *options, "--virtual-time-budget=3000", address]
+    return subprocess.run(command, capture_output=True, check=True).stdout.decode()
 
 
 def column(document, side):
@@ -150,18 +139,14 @@ def test_a_browser_shows_the_weights_of_a_token(attention, tmp_path):
     document = open_page(path, "kind=cross&layer=1&heads=0,2&token=2")
     shown = [BREAKING, "a↵b", "∅", "<!--", "&lt;", "שלום"]
     means = attention["cross"].weights[1, [0, 2], 2].mean(0)
-    assert column(document, "to") == [
-        (token, f"{mean:.3f}") for token, mean in zip(shown, means, strict=True)
-    ]
+    numbers = [f"{mean:.3f}" for mean in means]
+    assert column(document, "to") == [*zip(shown, numbers, strict=True)]
     assert "<img" not in document
     best = int(np.argmax(means))
     status = re.sub("<.*?>", "", re.search('<p id="status".*?</p>', document)[0])
-    assert html.unescape(status).startswith(
-        f"é (token 2) attends most to: {shown[best]} ({best}) {means[best]:.3f}, "
-    )
+    message = f"é (token 2) attends most to: {shown[best]} ({best}) {numbers[best]}, "
+    assert html.unescape(status).startswith(message)
     assert [token for token, _ in column(document, "from")] == ["<s>", "\ufffd", "é"]
     document = open_page(path, "kind=cross&layer=0&heads=1&side=to&token=5")
-    sums = attention["cross"].weights[0, 1, :, 5]
-    assert [number for _, number in column(document, "from")] == [
-        f"{weight:.3f}" for weight in sums
-    ]
+    expected = [f"{weight:.3f}" for weight in attention["cross"].weights[0, 1, :, 5]]
+    assert [number for _, number in column(document, "from")] == expected

@@ -1,15 +1,12 @@
 """Pictures of attention weights."""
 
+import re
+
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from zoo.visualize import (
-    Attention,
-    attention_plot,
-    plot_attention,
-    plot_layer_weights,
-)
+from zoo.visualize import Attention, plot_attention, plot_layer_weights
 
 ROWS, COLUMNS = ("<s>", "un", "$chat$"), ("a", "cat", ".", "</s>")
 
@@ -53,11 +50,8 @@ def test_a_map_shows_the_weights(tmp_path):
     ("count", "columns", "named"),
     [(30, 30, 30), (100, 100, 100), (100, 12, 100), (400, 400, 134), (400, 12, 134)],
 )
-def test_the_names_of_many_tokens_do_not_overlap(count, columns, named, monkeypatch):
-    figures, names = [], tuple(f"t{i}" for i in range(count))
-    monkeypatch.setattr(
-        attention_plot, "save_figure", lambda figure, path: figures.append(figure)
-    )
+def test_the_names_of_many_tokens_do_not_overlap(count, columns, named, figures):
+    names = tuple(f"t{i}" for i in range(count))
     weights = np.zeros((1, 1, count, columns), "float32")
     plot_attention(Attention(weights, names, names[:columns]), "a.svg", 0)
     axes, step = figures[0].axes[0], -(-count // named)
@@ -95,3 +89,6 @@ def test_weights_of_layers_are_bars(tmp_path):
         plot_layer_weights({"a": [1.0], "b": [0.5, 0.5]}, tmp_path / "a.svg")
     with pytest.raises(ValueError, match=r"Received: shape \(0,\)"):
         plot_layer_weights({}, tmp_path / "a.svg")
+    path = plot_layer_weights({"a": [0.04] * 25}, tmp_path / "w.svg")
+    numbers = re.findall(r"<text[^>]*>(\d+)</text>", path.read_text("utf-8"))
+    assert "0" in numbers and len(numbers) < 12  # of many layers

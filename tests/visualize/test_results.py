@@ -13,16 +13,7 @@ from zoo.visualize import (  # noqa: E402
     plot_positions,
     plot_rate_curve,
     plot_scatter,
-    results,
 )
-
-
-@pytest.fixture
-def figures(monkeypatch):
-    """The figures that are saved."""
-    found = []
-    monkeypatch.setattr(results, "save_figure", lambda f, path: found.append(f))
-    return found
 
 
 def test_confusion_is_a_self_contained_file(tmp_path):
@@ -67,12 +58,8 @@ def test_history_draws_every_run(figures):
     plot_history({"a": first, "b": second}, "a.svg")
     lines = figures[0].axes[0].lines
     drawn = {line.get_label(): [*line.get_ydata()] for line in lines}
-    assert drawn == {
-        "a, training": first["accuracy"],
-        "a, validation": first["val_accuracy"],
-        "b, training": second["accuracy"],
-        "b, validation": second["val_accuracy"],
-    }
+    names = ("a, training", "a, validation", "b, training", "b, validation")
+    assert drawn == dict(zip(names, [*first.values(), *second.values()], strict=True))
 
 
 def test_formats_of_a_history(tmp_path):
@@ -91,17 +78,12 @@ def test_validation_is_drawn_at_its_epochs(figures):
     places = [[*line.get_xdata()] for line in figures[0].axes[0].lines]
     assert places == [[*range(1, 16)], [5, 10, 15], [1, 2]]
     history["val_accuracy"].append(0.2)
-    with pytest.raises(
-        ValueError, match="Received: 15 and 4, and validation_freq=None"
-    ):
-        plot_history({"a": history}, "a.svg")
-    with pytest.raises(ValueError, match="Received: 15 and 4, and validation_freq=5"):
-        plot_history({"a": history}, "a.svg", validation_freq=5)
-    plot_history(
-        {"a": {"accuracy": [0.1] * 3, "val_accuracy": [0.2]}},
-        "a.svg",
-        validation_freq=2,
-    )
+    for every in (None, 5):
+        message = f"Received: 15 and 4, and validation_freq={every}"
+        with pytest.raises(ValueError, match=message):
+            plot_history({"a": history}, "a.svg", validation_freq=every)
+    history = {"accuracy": [0.1] * 3, "val_accuracy": [0.2]}
+    plot_history({"a": history}, "a.svg", validation_freq=2)
     assert [*figures[-1].axes[0].lines[1].get_xdata()] == [2]
 
 
@@ -157,13 +139,6 @@ def test_positions_are_a_heat_map(tmp_path):
     assert plot_positions(np.zeros((1, 1)), tmp_path / "p.png").exists()
 
 
-def test_a_table_of_positions_is_checked(tmp_path):
-    for table in (np.zeros(3), np.zeros((0, 4)), [[1.0, float("nan")]]):
-        with pytest.raises(ValueError, match="`table` must hold finite numbers"):
-            plot_positions(table, tmp_path / "p.svg")
-    assert not [*tmp_path.iterdir()]
-
-
 @pytest.mark.slow
 def test_confusion_of_very_many_labels_is_not_larger(tmp_path):
     sizes = []
@@ -179,6 +154,9 @@ def test_confusion_of_very_many_labels_is_not_larger(tmp_path):
 def test_pictures_have_a_format_and_valid_text(tmp_path):
     with pytest.raises(ValueError, match="must end in .svg, .png or .pdf"):
         plot_confusion([[1]], ["a"], tmp_path / "a")
+    for table in (np.zeros(3), np.zeros((0, 4)), [[1.0, float("nan")]]):
+        with pytest.raises(ValueError, match="`table` must hold finite numbers"):
+            plot_positions(table, tmp_path / "p.svg")
     assert not [*tmp_path.iterdir()]
     path = plot_confusion([[1]], ["a\x07b"], tmp_path / "a.svg", title="x\x1b[0m")
     text = "".join(xml.etree.ElementTree.parse(path).getroot().itertext())
