@@ -36,6 +36,10 @@ def paths(row):
     return list(itertools.product(range(3), repeat=LENGTHS[row]))
 
 
+def is_allowed(allowed, path):
+    return all(allowed[pair] for pair in itertools.pairwise((3, *path, 3)))
+
+
 @pytest.mark.shown("False", "True-True")
 @pytest.mark.parametrize("boundaries", [True, False])
 @pytest.mark.parametrize("jit", [False, True])
@@ -50,10 +54,9 @@ def test_likelihood_marginals_and_best_path_by_brute_force(jit, boundaries):
     total, share, (best, best_score) = tf.function(run, jit_compile=jit)()
     for row, length in enumerate(LENGTHS):
         scores = np.array([score(layer, row, path) for path in paths(row)])
-        np.testing.assert_allclose(
-            total[row], np.logaddexp.reduce(scores), rtol=1e-5, atol=1e-5
-        )
-        chances = np.exp(scores - np.logaddexp.reduce(scores))
+        whole = np.logaddexp.reduce(scores)
+        np.testing.assert_allclose(total[row], whole, rtol=1e-5, atol=1e-5)
+        chances = np.exp(scores - whole)
         expected = np.zeros((length, 3))
         for path, chance in zip(paths(row), chances, strict=True):
             expected[np.arange(length), path] += chance
@@ -108,6 +111,8 @@ def test_probabilities_of_a_long_text_sum_to_one():
     potentials = make()(emissions, mask=np.ones((1, 4000), bool))
     found = tf.function(crf.marginals)(potentials).numpy().sum(axis=2)
     np.testing.assert_allclose(found, 1.0, atol=1e-5)
+    half = EMISSIONS.astype("float16")
+    assert CRF(dtype="mixed_bfloat16")(half).dtype == "float32"
 
 
 def test_forbidden_transitions_are_never_taken():
@@ -116,14 +121,6 @@ def test_forbidden_transitions_are_never_taken():
     potentials = crf.forbid(layer(EMISSIONS, mask=MASK), allowed, MASK)
     best = crf.best_path(potentials)[0].numpy()
     for row, length in enumerate(LENGTHS):
-        fine = [
-            path
-            for path in paths(row)
-            if all(allowed[pair] for pair in itertools.pairwise((3, *path, 3)))
-        ] if length else [()]  # fmt: skip
+        fine = [path for path in paths(row) if not path or is_allowed(allowed, path)]
         scores = [score(layer, row, path) for path in fine]
         assert tuple(best[row, :length]) == fine[np.argmax(scores)]
-
-
-def test_16_bits_are_computed_in_float32():
-    assert CRF(dtype="mixed_bfloat16")(EMISSIONS.astype("float16")).dtype == "float32"

@@ -87,7 +87,7 @@ def test_files_hold_merged_weights_and_no_lora(case, int8, tmp_path):
     np.testing.assert_array_equal(model(inputs), expected)
 
 
-def test_predict_uses_lora_that_was_enabled_after_a_call():
+def test_predict_uses_lora_that_was_enabled_after_a_call_and_only_once():
     model = tagger()
     before = model.predict(INPUTS["tagger"], verbose=0)
     enable_lora(model, 2)
@@ -97,11 +97,6 @@ def test_predict_uses_lora_that_was_enabled_after_a_call():
     after = model.predict(INPUTS["tagger"], verbose=0)
     np.testing.assert_allclose(after, model(INPUTS["tagger"]), atol=1e-5)
     assert difference(after, before) > 0.01
-
-
-def test_lora_is_refused():
-    model = language_model()
-    enable_lora(model, 2)
     with pytest.raises(ValueError, match="LoRA can be enabled only once"):
         enable_lora(model, 2)
     frozen = tagger()

@@ -4,15 +4,12 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy.special import expit as sigmoid
 
 from zoo.layers import LSTM
 from zoo.layers.recurrent import scan
 
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 0, 0, 0]])
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
 
 
 def reference(layer, x, mask, m, c):
@@ -41,16 +38,13 @@ def reference(layer, x, mask, m, c):
 
 def make(projection_dim=3, clips=True, reverse=False, dtype="float64", packed=False):
     """A layer of 4 units with weights that saturate gates and reach the bounds."""
-    layer = LSTM(
-        4,
-        projection_dim,
-        cell_clip=0.5 if clips else None,
-        projection_clip=0.3 if clips and projection_dim else None,
-        forget_bias=0.7,
-        reverse=reverse,
-        packed=packed,
-        dtype=dtype,
-    )
+    options = {"forget_bias": 0.7, "reverse": reverse, "packed": packed, "dtype": dtype}
+    if clips:
+        options |= {
+            "cell_clip": 0.5,
+            "projection_clip": 0.3 if projection_dim else None,
+        }
+    layer = LSTM(4, projection_dim, **options)
     layer.build((None, None, 5))
     draw = np.random.default_rng(0)
     for weight in layer.weights:
@@ -206,8 +200,7 @@ def test_a_sequence_without_steps_returns_the_initial_state(packed):
     x, m, c = data(layer, length=0)
     sequence, *state = layer(x, mask=MASK[:, :0], initial_state=(m, c))
     assert sequence.shape == (4, 0, 3)
-    np.testing.assert_array_equal(state[0], m)
-    np.testing.assert_array_equal(state[1], c)
+    np.testing.assert_equal(state, [m, c])
 
 
 def test_it_reads_the_mask_of_keras():
@@ -229,8 +222,5 @@ def test_a_config_makes_the_same_layer():
     copy.set_weights(layer.get_weights())
     x = data(layer)[0]
     np.testing.assert_array_equal(copy(x)[0], layer(x)[0])
-
-
-def test_a_bound_of_the_projection_needs_a_projection():
     with pytest.raises(ValueError, match="needs `projection_dim`"):
         LSTM(2, projection_clip=3.0)

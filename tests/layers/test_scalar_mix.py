@@ -24,11 +24,8 @@ def weights():
     return 1.1 * exponents / exponents.sum()
 
 
-def test_it_starts_as_the_mean():
+def test_it_starts_as_the_mean_and_is_the_equation():
     np.testing.assert_allclose(ScalarMix()(LAYERS), LAYERS.mean(1), atol=1e-6)
-
-
-def test_it_is_the_equation():
     expected = np.einsum("n,bnld->bld", weights(), LAYERS)
     np.testing.assert_allclose(make()(LAYERS, MASK), expected, atol=1e-6)
 

@@ -1,14 +1,12 @@
 """Vectors of words: rows, frozen rows, and vectors drawn from an id."""
 
 import math
-import os
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from python_process import run_python
 
 from zoo.layers import WordEmbedding
 from zoo.layers.word_embedding import random_vectors
@@ -47,15 +45,12 @@ def test_rows_zeros_and_drawn_vectors(num_frozen):
         np.testing.assert_array_equal(found[place], row.astype("float32"))
 
 
-def test_no_words_and_one_word():
-    layer = make()
+def test_no_words_one_word_and_no_random_vectors():
+    layer = make(random_stddev=0.0)
     assert layer(np.zeros((2, 0), "int32")).shape == (2, 0, DIM)
     assert layer(np.zeros((0, 3), "int64")).shape == (0, 3, DIM)
     np.testing.assert_array_equal(layer(np.array(2)), TABLE[2])
-
-
-def test_without_random_vectors_they_are_zero():
-    found = np.asarray(make(random_stddev=0.0)(IDS))
+    found = np.asarray(layer(IDS))
     assert not found[IDS >= SIZE].any() and found[IDS == 8].any()
 
 
@@ -160,11 +155,7 @@ def test_the_same_bits_on_jax(tmp_path):
     pytest.importorskip("jax")
     np.savez(tmp_path / "in.npz", ids=IDS, table=TABLE)
     files = [tmp_path / "in.npz", tmp_path / "out.npy"]
-    subprocess.run(
-        [sys.executable, "-c", JAX_PROGRAM, *files],
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
-        check=True,
-    )
+    run_python(JAX_PROGRAM, *files, KERAS_BACKEND="jax", JAX_PLATFORMS="cpu")
     layer = make(num_frozen=3, random_stddev=0.5)
     expected = np.asarray(layer(IDS))
     np.testing.assert_array_equal(np.load(files[1]), expected)
@@ -185,12 +176,10 @@ def test_files_and_configs(tmp_path):
 
 
 def test_the_spread_of_new_rows():
-    layer = WordEmbedding(2000, 50)
-    layer.build(())
-    assert abs(layer.table().std() * math.sqrt(50) - 1) < 0.02
-    layer = WordEmbedding(2000, 50, num_frozen=1000, stddev=0.01)
-    layer.build(())
-    assert abs(layer.table().std() / 0.01 - 1) < 0.02
+    for num_frozen, stddev in ((0, None), (1000, 0.01)):
+        layer = WordEmbedding(2000, 50, num_frozen=num_frozen, stddev=stddev)
+        layer.build(())
+        assert abs(layer.table().std() / (stddev or 50**-0.5) - 1) < 0.02
 
 
 def test_rows_are_assigned_on_both_sides_of_the_edge():
@@ -203,20 +192,13 @@ def test_rows_are_assigned_on_both_sides_of_the_edge():
     np.testing.assert_array_equal(layer.table(), expected)
 
 
-@pytest.mark.parametrize(
-    "vectors", [[[1.0] * 4, [1.0] * 3], np.ones((2, 3)), np.ones(4), []]
-)
-def test_vectors_of_another_width_are_refused(vectors):
-    with pytest.raises(ValueError, match="`vectors` must all be of width 4"):
-        make().assign_rows([1, 2], vectors)
-
-
-@pytest.mark.parametrize("ids", [[1], [1, 9], [-1, 1]])
-def test_ids_without_a_row_are_refused(ids):
-    with pytest.raises(ValueError, match=r"`ids` must be in \[0, 9\)"):
-        make().assign_rows(ids, np.ones((2, DIM)))
-
-
-def test_no_more_words_are_frozen_than_there_are():
+def test_wrong_rows_are_refused():
+    layer = make()
+    for vectors in ([[1.0] * 4, [1.0] * 3], np.ones((2, 3)), np.ones(4), []):
+        with pytest.raises(ValueError, match="`vectors` must all be of width 4"):
+            layer.assign_rows([1, 2], vectors)
+    for ids in ([1], [1, 9], [-1, 1]):
+        with pytest.raises(ValueError, match=r"`ids` must be in \[0, 9\)"):
+            layer.assign_rows(ids, np.ones((2, DIM)))
     with pytest.raises(ValueError, match="`num_frozen` must be in"):
         WordEmbedding(4, 4, 5)

@@ -14,25 +14,18 @@ SWAG = """,video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1
 
 def test_layout_of_swag(tmp_path):
     (tmp_path / "train.csv").write_text(SWAG)
-    texts, labels = read_choices(tmp_path / "train.csv")
-    assert texts == (
-        ["A man sits.", "B."],
-        ["He stands, and goes", "She x"],
-        ["He eats it", "She y"],
-    )
-    assert labels == [1, 0]
+    choices = ["He stands, and goes", "She x"], ["He eats it", "She y"]
+    expected = (["A man sits.", "B."], *choices), [1, 0]
+    assert read_choices(tmp_path / "train.csv") == expected
 
 
 def test_layout_of_codah(tmp_path):
-    (tmp_path / "full.tsv").write_text(
-        'o\tThe "boy\tsat\tran\té\t2\ni\tA\tb\tc\td\t0\n'
-    )
-    texts, labels = read_choices(tmp_path / "full.tsv")
-    assert texts == (['The "boy', "A"], ["sat", "b"], ["ran", "c"], ["é", "d"])
-    assert labels == [2, 0]
-    (tmp_path / "numbers.tsv").write_text("q\thow many\t1\t2\t3\t4\t1\n")
-    texts, labels = read_choices(tmp_path / "numbers.tsv")
-    assert texts == (["how many"], ["1"], ["2"], ["3"], ["4"]) and labels == [1]
+    path = tmp_path / "full.tsv"
+    path.write_text('o\tThe "boy\tsat\tran\té\t2\ni\tA\tb\tc\td\t0\n')
+    texts = ['The "boy', "A"], ["sat", "b"], ["ran", "c"], ["é", "d"]
+    assert read_choices(path) == (texts, [2, 0])
+    path.write_text("q\thow many\t1\t2\t3\t4\t1\n")
+    assert read_choices(path) == ((["how many"], ["1"], ["2"], ["3"], ["4"]), [1])
 
 
 @pytest.mark.parametrize(
@@ -57,10 +50,7 @@ def test_tables_with_names(tmp_path, names, first):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            "o\tA\tb\tc\t0\no\tA\tb\tc\td\t0\n",
-            "as many columns as the first, 5.* line 2",
-        ),
+        ("o\tA\tb\t\t0\no\tA\tb\t\t\t0\n", "as many columns as the first, 5.* line 2"),
         ("o\tA\tb\tc\t2\n", "must be 0 to 1. Received: '2' in line 1"),
         ("o\tA\tb\tc\t-1\n", "must be 0 to 1. Received: '-1'"),
         ("A\tb\tc\t0\n", "two or more choices.*4 columns in the first line"),
@@ -79,15 +69,12 @@ def test_wrong_files(tmp_path, content, message):
 
 
 def test_choices_of_unequal_number_in_json(tmp_path):
-    rows = [
-        {"text": "a", "choice_0": "b", "choice_1": "c", "label": 0},
-        {"text": "a", "choice_0": "b", "label": 0},
-    ]
-    (tmp_path / "a.json").write_text(json.dumps(rows))
-    with pytest.raises(
-        ValueError, match="None in object 2. All rows must have the same"
-    ):
-        read_choices(tmp_path / "a.json")
+    row = {"text": "a", "choice_0": "b", "label": 0}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{**row, "choice_1": "c"}, row]))
+    message = "None in object 2. All rows must have the same"
+    with pytest.raises(ValueError, match=message):
+        read_choices(path)
 
 
 def test_a_question_follows_its_context(tmp_path):

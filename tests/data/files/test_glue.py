@@ -7,6 +7,7 @@ import pytest
 
 from zoo.data.files.glue import read_glue
 
+NLI = "index\tsentence1\tsentence2\tlabel\n"
 FILES = {
     "CoLA/train.tsv": 'a1\t1\t\tHe said "no.\na1\t0\t*\t "Said" he\'s no. \n',
     "CoLA/test.tsv": "index\tsentence\n0\tWho?\n",
@@ -28,14 +29,10 @@ FILES = {
         "0\tA.\tB.\tentailment\tneutral\n"
     ),
     "QNLI/dev.tsv": "index\tquestion\tsentence\tlabel\n0\tA?\tB.\tnot_entailment\n",
-    "RTE/dev.tsv": "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tentailment\n",
-    "WNLI/dev.tsv": (
-        "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\t1\n1\tC.\tD.\t0\n"
-    ),
-    "WNLI/train.tsv": "index\tsentence1\tsentence2\tlabel\n",
-    "diagnostic/labelled.tsv": (
-        "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tcontradiction\n"
-    ),
+    "RTE/dev.tsv": NLI + "0\tA.\tB.\tentailment\n",
+    "WNLI/dev.tsv": NLI + "0\tA.\tB.\t1\n1\tC.\tD.\t0\n",
+    "WNLI/train.tsv": NLI,
+    "diagnostic/labelled.tsv": NLI + "0\tA.\tB.\tcontradiction\n",
     "diagnostic/diagnostic.tsv": "index\tsentence1\tsentence2\n0\tA.\tB.\n",
 }
 
@@ -71,10 +68,9 @@ def test_every_layout(glue, task, split, texts, labels):
     assert read_glue(glue, task, split) == (texts, labels)
 
 
-@pytest.mark.parametrize("module", [gzip, lzma])
-def test_compressed_files_are_read(glue, module):
+@pytest.mark.parametrize("module, suffix", [(gzip, "gz"), (lzma, "xz")])
+def test_compressed_files_are_read(glue, module, suffix):
     data = module.compress((glue / "RTE/dev.tsv").read_bytes())
-    suffix = {gzip: "gz", lzma: "xz"}[module]
     (glue / f"RTE/train.tsv.{suffix}").write_bytes(data)
     assert read_glue(glue, "rte", "train") == read_glue(glue, "rte", "dev")
 
@@ -82,11 +78,7 @@ def test_compressed_files_are_read(glue, module):
 @pytest.mark.parametrize(
     "name, content, message",
     [
-        (
-            "CoLA/dev.tsv",
-            "a\t1\t\tA.\na\t1\tB.\n",
-            "have 4 columns. Received: 3 in row 2",
-        ),
+        ("CoLA/dev.tsv", "a\t1\t\tA.\na\t1\tB.\n", "4 columns. Received: 3 in row 2"),
         ("CoLA/dev.tsv", "a\tyes\t\tA.\n", "must be of type int. invalid literal"),
         ("CoLA/dev.tsv", "a\t1\t\tA.\tB.\n", "4 columns. Received: 5 in row 1"),
         ("CoLA/test.tsv", "", r"must have the columns sentence. Received: \[\]"),
@@ -100,13 +92,11 @@ def test_damaged_files_are_refused(glue, name, content, message):
 
 
 def test_errors_name_what_is_missing(glue):
-    with pytest.raises(
-        ValueError, match="`task` must be one of .*'ax', 'cola'.* 'sst'"
-    ):
+    message = "`task` must be one of .*'ax', 'cola'.* 'sst'"
+    with pytest.raises(ValueError, match=message):
         read_glue(glue, "sst", "train")
-    with pytest.raises(
-        FileNotFoundError, match=r"no dev.tsv .* contains \['train.tsv'\]"
-    ):
+    message = r"no dev.tsv .* contains \['train.tsv'\]"
+    with pytest.raises(FileNotFoundError, match=message):
         read_glue(glue, "mrpc", "dev")
 
 

@@ -1,13 +1,11 @@
 """The decoder with attention: its equations, its gradient, its steps."""
 
-import os
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from python_process import run_python
+from scipy.special import expit as sigmoid
 
 from zoo.layers import AttentionalDecoder
 from zoo.layers.attention import attentional_decoder as module
@@ -53,10 +51,6 @@ assert losses[0] > losses[1] > losses[2], losses
 """
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
 def by_the_equations(layer, x):
     """The attentional vectors of the class's equations, row by row, in float64."""
     w = {v.path.split("/")[-1]: np.asarray(v, "float64") for v in layer.weights}
@@ -72,11 +66,9 @@ def by_the_equations(layer, x):
                 z += w[f"bias_{i}"]
                 if i == 0:
                     z += w["embeddings"][token] @ w["kernel"]
-                gates = np.split(z, 4)
-                cs[i] = sigmoid(gates[1]) * cs[i] + sigmoid(gates[0]) * np.tanh(
-                    gates[2]
-                )
-                hs[i] = below = sigmoid(gates[3]) * np.tanh(cs[i])
+                z_i, z_f, z_g, z_o = np.split(z, 4)
+                cs[i] = sigmoid(z_f) * cs[i] + sigmoid(z_i) * np.tanh(z_g)
+                hs[i] = below = sigmoid(z_o) * np.tanh(cs[i])
             scores = np.exp(m @ w["attention_kernel"] @ below)
             context = scores @ m / scores.sum()
             a = np.tanh(np.concatenate([context, below]) @ w["output_kernel"])
@@ -158,5 +150,4 @@ def test_half_precision_and_int8_are_close():
 @pytest.mark.slow
 def test_jax_trains_it():
     pytest.importorskip("jax")
-    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    subprocess.run([sys.executable, "-c", JAX_PROGRAM], env=environment, check=True)
+    run_python(JAX_PROGRAM, KERAS_BACKEND="jax", JAX_PLATFORMS="cpu")
