@@ -5,12 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from zoo.training import (
-    AdamW,
-    WarmupLinearDecay,
-    finetuning_optimizer,
-    layer_depths,
-)
+from zoo.training import AdamW, WarmupLinearDecay, finetuning_optimizer, layer_depths
 
 RATE, DECAY, EPSILON = 0.1, 0.3, 1e-4
 UPDATES = 5
@@ -35,15 +30,11 @@ def make_gradients(count=UPDATES, scale=3.0):
     ]
 
 
-def make(**options):
-    return AdamW(
-        **{"learning_rate": RATE, "weight_decay": DECAY, "epsilon": EPSILON, **options}
-    )
+def make(learning_rate=RATE, **options):
+    return AdamW(learning_rate, weight_decay=DECAY, epsilon=EPSILON, **options)
 
 
-def reference(
-    gradients, bias_correction=True, clip=1.0, rates=(1, 1, 1), schedule=None
-):
+def reference(gradients, bias_correction=True, clip=1.0, rates=(1, 1, 1), plan=None):
     """AdamW in float64, with decay of the first variable only."""
     w = [v.numpy().astype("float64") for v in make_variables()]
     m, v = [0 * x for x in w], [0 * x for x in w]
@@ -57,7 +48,7 @@ def reference(
             if bias_correction:
                 mean, square = mean / (1 - 0.9**t), square / (1 - 0.999**t)
             decay = DECAY * w[i] if i == 0 else 0.0
-            rate = rates[i] * (schedule[t - 1] if schedule else RATE)
+            rate = rates[i] * (plan[t - 1] if plan else RATE)
             w[i] = w[i] - rate * (mean / (np.sqrt(square) + EPSILON) + decay)
     return w
 
@@ -113,6 +104,10 @@ def test_the_depth_of_a_layer_is_that_of_its_group():
     scales = [optimizer.rate_scale(path) for path in paths]
     assert scales == [0.125, 0.25, 0.5, 1.0]
     assert finetuning_optimizer(None, 100).depths == {}  # no decay, no question
+    # Token vectors that make the logits are at the top.
+    depths = layer_depths(Backbone(), language_model=True)
+    assert depths == {"lower": 1, "upper": 2}
+    assert AdamW(1.0, layer_decay=0.5, depths=depths).rate_scale("embedding/x") == 1.0
 
 
 def test_the_layers_of_a_part_have_its_depth():
@@ -125,28 +120,17 @@ def test_the_layers_of_a_part_have_its_depth():
 
     inner = dict.fromkeys(Backbone.named_layers, 0)
     assert layer_depths(Whole()) == {**inner, "words": 0, "top": 1}
+    Whole.named_layers = {"words": None}
+    with pytest.raises(ValueError, match=r"names of its layers.*\['top'\] of Whole"):
+        layer_depths(Whole())
 
 
-def test_token_vectors_that_make_the_logits_are_at_the_top():
-    depths = layer_depths(Backbone(), language_model=True)
-    assert depths == {"lower": 1, "upper": 2}
-    assert AdamW(1.0, layer_decay=0.5, depths=depths).rate_scale("embedding/x") == 1.0
-
-
-@pytest.mark.parametrize("name", ["layer_norm", "pooled_norm", "norm_0", "LayerNorm"])
-def test_no_norm_is_decayed(name):
-    gain = keras.Variable(np.ones(2, "float32"), name="gamma")
-    gain._path = f"model/{name}/gamma"
-    AdamW(1.0, weight_decay=0.5).apply([tf.zeros(2)], [gain])
-    np.testing.assert_array_equal(gain, 1.0)
-
-
-def test_groups_of_layers_that_do_not_exist_are_errors():
-    class Wrong(Backbone):
-        named_layers = {"embedding": None, "norm": None, "lower": None}
-
-    with pytest.raises(ValueError, match=r"names of its layers.*\['upper'\] of Wrong"):
-        layer_depths(Wrong())
+def test_no_norm_is_decayed():
+    for name in ("layer_norm", "pooled_norm", "norm_0", "LayerNorm"):
+        gain = keras.Variable(np.ones(2, "float32"), name="gamma")
+        gain._path = f"model/{name}/gamma"
+        AdamW(1.0, weight_decay=0.5).apply([tf.zeros(2)], [gain])
+        np.testing.assert_array_equal(gain, 1.0, err_msg=name)
 
 
 def test_a_repeated_token_counts_once_in_the_norm():
@@ -175,8 +159,8 @@ def test_accumulation_clips_the_mean_of_the_gradients():
     assert_same(train(optimizer, parts), reference(means))
     rate = WarmupLinearDecay(RATE, 2, 10)
     optimizer = make(learning_rate=rate, gradient_accumulation_steps=2)
-    schedule = [0.0, RATE / 2, 0.8 * RATE, 0.7 * RATE, 0.6 * RATE]
-    assert_same(train(optimizer, parts), reference(means, schedule=schedule))
+    plan = [0.0, RATE / 2, 0.8 * RATE, 0.7 * RATE, 0.6 * RATE]
+    assert_same(train(optimizer, parts), reference(means, plan=plan))
 
 
 def test_replicas_clip_the_sum_of_the_gradients(two_replicas):

@@ -10,6 +10,8 @@ from zoo.training import Adagrad, AdamW
 RATE, DECAY, EPSILON = 0.1, 0.3, 1e-4
 UPDATES = 5
 TOLERANCES = {"bfloat16": 2e-2, "float16": 2e-3, "float32": 1e-5, "float64": 1e-8}
+PAIRS = [(low, "float32") for low in ("bfloat16", "float16", "float64")]
+PAIRS += [("bfloat16", "float64"), ("float16", "float16")]
 OPTIONS = {"weight_decay": DECAY, "epsilon": EPSILON, "global_clipnorm": 1.0}
 OPTIMIZERS = {
     "adamw": lambda **options: AdamW(RATE, **{**OPTIONS, **options}),
@@ -36,12 +38,7 @@ def train(make, dtypes, scale=3.0, updates=UPDATES):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-@pytest.mark.parametrize(
-    "dtypes",
-    [(low, "float32") for low in ("bfloat16", "float16", "float64")]
-    + [("bfloat16", "float64"), ("float16", "float16")],
-    ids="-".join,
-)
+@pytest.mark.parametrize("dtypes", PAIRS, ids="-".join)
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_weights_of_several_widths_are_clipped_together(
     name, dtypes, backend, monkeypatch
@@ -56,13 +53,13 @@ def test_weights_of_several_widths_are_clipped_together(
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
-def adam(value, gradients, rate, epsilon=EPSILON):
+def adam(value, gradients, rate):
     """The rule of the docstring of `AdamW`, with corrected bias, in numpy."""
     m, v = np.zeros_like(value), np.zeros_like(value)
     for step, gradient in enumerate(gradients, start=1):
         m = 0.9 * m + 0.1 * gradient
         v = 0.999 * v + 0.001 * gradient**2
-        root = np.sqrt(v / (1 - 0.999**step)) + epsilon
+        root = np.sqrt(v / (1 - 0.999**step)) + EPSILON
         value = value - rate * (m / (1 - 0.9**step) / root + DECAY * value)
     return value
 
@@ -75,10 +72,11 @@ def test_float64_is_exact():
     found = train(lambda: OPTIMIZERS["adamw"](global_clipnorm=None), ["float64"])[1][0]
     expected = adam(value, gradients, float(np.float32(RATE)))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    options = {"global_clipnorm": None}
-    ours = train(lambda: Adagrad(RATE, **options), ["float64"] * 2)[1]
-    theirs = train(lambda: keras.optimizers.Adagrad(RATE, **options), ["float64"] * 2)
-    np.testing.assert_array_equal(ours, theirs[1])
+    ours, theirs = (
+        train(lambda make=make: make(RATE, global_clipnorm=None), ["float64"] * 2)[1]
+        for make in (Adagrad, keras.optimizers.Adagrad)
+    )
+    np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

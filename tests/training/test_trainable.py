@@ -95,23 +95,20 @@ def test_nothing_may_be_trainable_for_a_while():
         follow_trainable(optimizer, [])
         follow_trainable(optimizer, variables)
         assert len(optimizer.variables) == count
-
-
-def test_an_optimizer_without_state_is_built():
-    variables = make_variables()
+    # An optimizer without state is built.
     optimizer = follow_trainable(AdamW(0.5), variables)
     assert optimizer.built and len(optimizer.variables) == 2 + 2 * 3
 
 
 def test_the_bias_is_corrected_from_the_update_at_which_a_variable_came():
     variables = make_variables()
-    optimizer = AdamW(RATE, weight_decay=0.0, epsilon=EPSILON, global_clipnorm=None)
+    options = {"weight_decay": 0.0, "epsilon": EPSILON, **ALONE}
+    optimizer, reference = (AdamW(RATE, **options) for _ in range(2))
     apply(optimizer, variables[:1], 5)
     follow_trainable(optimizer, variables[:2])
     late, alone = variables[1], keras.Variable(variables[1].numpy(), name="kernel")
     alone.letter = "b"
     apply(optimizer, variables[:2], 4, seed=7)
-    reference = AdamW(RATE, weight_decay=0.0, epsilon=EPSILON, global_clipnorm=None)
     apply(reference, [alone], 4, seed=7)
     np.testing.assert_allclose(late, alone, rtol=1e-6)
     copy = AdamW.from_config(optimizer.get_config())
@@ -120,7 +117,7 @@ def test_the_bias_is_corrected_from_the_update_at_which_a_variable_came():
     assert optimizer.joined == [9]
 
 
-def test_an_average_starts_at_the_value_of_its_variable():
+def test_an_average_starts_at_its_variable_and_a_rate_stays():
     variables = make_variables()
     optimizer = AdamW(RATE, use_ema=True, ema_momentum=0.9)
     apply(optimizer, variables[:1])
@@ -128,10 +125,6 @@ def test_an_average_starts_at_the_value_of_its_variable():
     value = variables[2].numpy()
     optimizer.finalize_variable_values(variables)
     np.testing.assert_array_equal(variables[2], value)
-
-
-def test_a_rate_that_was_set_stays():
-    variables = make_variables()
     optimizer = AdamW(WarmupLinearDecay(0.5, 4))
     optimizer.build(variables)
     optimizer.learning_rate = 0.125
