@@ -33,22 +33,16 @@ def test_classes_agree_with_scikit_learn(classes):
         "accuracy": pytest.approx(metrics.accuracy_score(true, found)),
         "macro_f1": pytest.approx(metrics.f1_score(true, found, average="macro")),
     }
-    columns = metrics.precision_recall_fscore_support(
-        true, found, labels=LABELS, zero_division=0.0
-    )
+    options = {"labels": LABELS, "zero_division": 0.0}
+    columns = metrics.precision_recall_fscore_support(true, found, **options)
     table = one.tables["Scores of each label"]
     assert [row["label"] for row in table] == LABELS
-    for name, column in zip(
-        ("precision", "recall", "f1", "support"), columns, strict=True
-    ):
+    names = ("precision", "recall", "f1", "support")
+    for name, column in zip(names, columns, strict=True):
         assert [row[name] for row in table] == pytest.approx(column.tolist())
     matrix = metrics.confusion_matrix(true, found, labels=LABELS)
     assert (one.confusion[1] == matrix).all()
-
-
-def test_the_worst_rows_are_the_most_confident_wrong_ones(classes):
-    true, found, confidence = classes
-    one = assess_classes(true, found, LABELS, confidence)
+    # The worst rows are the most confident wrong ones.
     wrong = [row for row in range(200) if true[row] != found[row]]
     wrong.sort(key=lambda row: -confidence[row])
     assert one.worst(20) == wrong[:20] and one.worst(500) == wrong
@@ -68,17 +62,13 @@ def test_intervals_hold_the_score_and_differences_are_paired(classes):
     zero = one.differences(assess_classes(true, found, LABELS))
     assert zero["accuracy"] == {"value": 0.0, "low": 0.0, "high": 0.0}
     majority = assess_classes(true, ["a"] * 200, LABELS)
-    more = one.differences(majority)["macro_f1"]
-    assert more["value"] == pytest.approx(
-        one.values()["macro_f1"] - majority.values()["macro_f1"]
-    )
-    with pytest.raises(ValueError, match="of the same rows. Received: 200 and 1 rows"):
-        one.differences(assess_classes(["a"], ["a"], ["a"]))
-
-
-def test_one_label():
-    one = assess_classes(["x", "x"], ["x", "x"], ["x"])
-    assert one.values() == {"accuracy": 1.0, "macro_f1": 1.0}
+    more = one.differences(majority)["macro_f1"]["value"]
+    own, other = (scores.values()["macro_f1"] for scores in (one, majority))
+    assert more == pytest.approx(own - other)
+    single = assess_classes(["x", "x"], ["x", "x"], ["x"])
+    assert single.values() == {"accuracy": 1.0, "macro_f1": 1.0}
+    with pytest.raises(ValueError, match="of the same rows. Received: 200 and 2 rows"):
+        one.differences(single)
 
 
 def test_numbers_agree_with_scipy():
@@ -106,9 +96,7 @@ def test_tags_and_spans():
     values = one.values()
     spans = span_scores(true, found)
     assert list(values) == ["f1", "precision", "recall", "accuracy"]
-    assert {k: values[k] for k in ("f1", "precision", "recall")} == {
-        k: spans[k] for k in ("f1", "precision", "recall")
-    }
+    assert [*values.values()][:3] == [spans[name] for name in [*values][:3]]
     assert values["accuracy"] == pytest.approx(4 / 6)
     assert one.errors.tolist() == pytest.approx([0.8, 0, 0, 0.6])
     assert one.tables["Spans of each type"][1]["f1"] == 1.0

@@ -167,19 +167,13 @@ def test_gold_tags_can_tell_what_is_punctuation():
     assert count_brackets(gold, shorter, "gold").state == "error"
 
 
-def test_white_space_inside_of_a_word_is_an_underscore():
+def test_spaces_in_words_names_of_the_outer_bracket_and_deep_trees():
     gold = read_tree("(TOP (NP (CD 10\u00a0000) (NNS cats)))")
     parsed = read_tree("(TOP (NP (CD 10_000) (NNS cats)))")
     assert count_brackets(gold, parsed, "gold") == count_brackets(gold, gold, "gold")
-
-
-def test_other_names_of_the_outer_bracket_do_not_count():
     for label in ("", "ROOT", "S1"):
         counts = count_brackets((label, GOLDS[0][1]), GOLDS[0])
         assert counts.gold == counts.matched == 3
-
-
-def test_deep_trees_have_scores():
     tree = ("NN", "deep")
     for _ in range(10_000):
         tree = ("NP", tree)
@@ -200,12 +194,11 @@ def test_wrong_arguments_raise_errors(golds, predictions, punctuation, message):
 
 
 def test_right_branching_is_what_it_says():
-    trees = [
-        read_tree(
-            "(S (NP (DT the) (NN cat)) (VP (VBZ sits) (PP (IN on) (NP (NN it)))))"
-        ),
-        read_tree("(S (NP (DT a) (NN dog)) (VP (VBZ runs) (RB away)) (. .))"),
-    ]
+    texts = (
+        "(S (NP (DT the) (NN cat)) (VP (VBZ sits) (PP (IN on) (NP (NN it)))))",
+        "(S (NP (DT a) (NN dog)) (VP (VBZ runs) (RB away)) (. .))",
+    )
+    trees = [*map(read_tree, texts)]
     words = "the dog . sits quickrins on Xyz".split()
     (found,) = right_branching_trees(trees, [words])
     tags = [tag for tag, _ in find_leaves(found)]
@@ -217,9 +210,7 @@ def test_right_branching_is_what_it_says():
     )
     (found,) = right_branching_trees(trees, [["muns"]])
     assert found == ("S", ("VBZ", "muns"))
-
-
-def test_the_most_frequent_tag_is_the_first_of_equal_ones():
+    # The most frequent tag is the first of equal ones.
     tags = most_frequent_tags([["a", "a", "b"]], [["Y", "X", "Z"]], [["a", "c"]])
     assert tags == [["X", "X"]]
 

@@ -30,15 +30,10 @@ def test_binary_tasks():
         assert evaluate_glue(task, REFERENCES, PREDICTIONS) == {"accuracy": 5 / 8}
     found = evaluate_glue("cola", REFERENCES, PREDICTIONS)
     assert found == {"matthews": pytest.approx(MATTHEWS)}
-
-
-def test_f1_is_of_class_1_whichever_comes_first():
-    # As a class 0: 2 true, 2 wrongly given, 1 missed.
+    # F1 is of class 1. As a class 0: 2 true, 2 wrongly given, 1 missed.
     swapped = [1 - x for x in REFERENCES], [1 - x for x in PREDICTIONS]
     assert evaluate_glue("mrpc", *swapped)["f1"] == pytest.approx(4 / 7)
-
-
-def test_answers_of_a_classifier_are_accepted():
+    # Answers of a classifier are accepted.
     answers = np.array([str(x).encode() for x in PREDICTIONS], "object")
     expected = evaluate_glue("mrpc", REFERENCES, PREDICTIONS)
     assert evaluate_glue("mrpc", REFERENCES, answers) == expected
@@ -117,10 +112,9 @@ def test_confusion_matrix_has_references_in_rows():
     matrix = confusion_matrix(["a", "a", "b"], ["a", "b", "b"], ["b", "a", "c"])
     np.testing.assert_array_equal(matrix, [[1, 0, 0], [1, 1, 0], [0, 0, 0]])
     assert matrix.dtype == np.int64
+    message = "must contain every label once. Received: l"
     for labels in (["a"], ["a", "b", "b"]):
-        with pytest.raises(
-            ValueError, match="must contain every label once. Received: l"
-        ):
+        with pytest.raises(ValueError, match=message):
             confusion_matrix(["a", "a", "b"], ["a", "b", "b"], labels)
 
 
@@ -138,11 +132,18 @@ def test_bootstrap_is_that_of_drawn_examples():
     assert paired_bootstrap(b, a, seed=1)[0] == -mean
 
 
-def test_bootstrap_sees_pairs():
+def test_bootstrap_sees_pairs_and_refuses_what_it_cannot_resample():
     a = np.array([1, 0] * 50)
     assert paired_bootstrap(a, a, seed=0) == (0.0, 0.0, 0.0)
     mean, low, high = paired_bootstrap(a, 1 - a, seed=0)
     assert mean == 0.0 and low == pytest.approx(-0.2, abs=0.03) and high > 0.15
+    for a, b, samples, message in (
+        ([1], [1, 0], 10, r"the same length.*\(1,\) and \(2,\)"),
+        ([], [], 10, r"must not be empty.*\(0,\) and \(0,\)"),
+        ([1], [1], 0, "`samples` must be an integer from 1 .* Received: 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            paired_bootstrap(a, b, seed=0, samples=samples)
 
 
 def test_bootstrap_of_any_statistic_agrees_with_that_of_means():
@@ -158,16 +159,6 @@ def test_bootstrap_of_any_statistic_agrees_with_that_of_means():
     for name, size, samples in (("size", 0, 10), ("samples", 3, 0)):
         with pytest.raises(ValueError, match=f"`{name}` must be .* from 1 .*: 0"):
             bootstrap_interval(better, size, seed=0, samples=samples)
-
-
-def test_bootstrap_refuses_what_it_cannot_resample():
-    for a, b, samples, message in (
-        ([1], [1, 0], 10, r"the same length.*\(1,\) and \(2,\)"),
-        ([], [], 10, r"must not be empty.*\(0,\) and \(0,\)"),
-        ([1], [1], 0, "`samples` must be an integer from 1 .* Received: 0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            paired_bootstrap(a, b, seed=0, samples=samples)
 
 
 def test_intervals_of_proportions_are_those_of_scipy():

@@ -27,11 +27,8 @@ def test_constants_and_tags():
     assert majority_label(["a", "b"], ["y", "x"], (["b"], ["c"])) == ["x"]
     assert mean_number(["a", "b"], [1.0, 2.0], ["c"]) == [1.5]
     words, tags = [["a", "b"], ["a", "c"], ["a"]], [["X", "Y"], ["Z", "Y"], ["X"]]
-    assert most_frequent_tags(words, tags, [["a", "new"], [], ["c"]]) == [
-        ["X", "X"],  # X and Y occur twice each
-        [],
-        ["Y"],
-    ]
+    found = most_frequent_tags(words, tags, [["a", "new"], [], ["c"]])
+    assert found == [["X", "X"], [], ["Y"]]  # X and Y occur twice each
 
 
 def test_tfidf_learns_words_and_pairs():
@@ -46,9 +43,8 @@ def test_tfidf_learns_words_and_pairs():
     first = draw.choice(words, 800).tolist()
     second = [w if draw.random() < 0.5 else str(draw.choice(words)) for w in first]
     same = [str(a == b) for a, b in zip(first, second, strict=True)]
-    found = tfidf_label(
-        (first[:600], second[:600]), same[:600], (first[600:], second[600:])
-    )
+    train, test = (first[:600], second[:600]), (first[600:], second[600:])
+    found = tfidf_label(train, same[:600], test)
     assert np.mean(np.array(found) == np.array(same[600:])) > 0.95
 
 

@@ -18,10 +18,7 @@ WORDS = "the a an cat cat's Cat, 12 1,2 é —  … dog . THE sat An-other".spli
 def test_literal_scores():
     references = [["The cat sat."], ["a dog", "12"], ["Paris"]]
     scores = squad_scores(references, ["cat  sat", "12 dogs", "London"])
-    assert scores == {
-        "exact": pytest.approx(1 / 3),
-        "f1": pytest.approx((1 + 2 / 3) / 3),
-    }
+    assert scores == pytest.approx({"exact": 1 / 3, "f1": (1 + 2 / 3) / 3})
     scores = squad_scores([["x y"], []], ["x", ""])
     assert scores == {
         "exact": 0.5,
@@ -89,19 +86,17 @@ def test_official_scores(seed):
         threshold = found[f"best_{name}_threshold"]
         assert threshold == expected[f"final_{name}_thresh"]
         # A model with this threshold has it, or more: "the" counts as no answer.
-        kept = [
-            "" if o > threshold else t for t, o in zip(predictions, low, strict=True)
-        ]
+        pairs = zip(predictions, low, strict=True)
+        kept = ["" if o > threshold else t for t, o in pairs]
         assert squad_scores(references, kept)[name] >= best - 1e-9
     rows = [i for i, row in enumerate(references) if row]
     references, predictions = ([p[i] for i in rows] for p in (references, predictions))
     by_id = {str(i): text for i, text in enumerate(predictions)}
     expected = first.evaluate(as_dataset(references), by_id)
     found = squad_scores(references, predictions)
-    assert (
-        squad_scores(references, predictions, null_odds=[0.0] * len(rows))["f1"]
-        == (squad_scores(references, predictions, "2.0")["f1"])
-    )
+    second = squad_scores(references, predictions, "2.0")
+    zeros = [0.0] * len(rows)
+    assert squad_scores(references, predictions, null_odds=zeros)["f1"] == second["f1"]
     assert found["exact"] == pytest.approx(expected["exact_match"], abs=1e-12)
     assert found["f1"] == pytest.approx(expected["final_f1"], abs=1e-12)
     assessed = assess_answers(references, predictions).values()

@@ -40,8 +40,8 @@ def test_equal_texts_have_all_points():
 
 
 def test_groups():
-    sources, references = group_references(["b", "a", "b", "b"], ["1", "2", "3", "1"])
-    assert (sources, references) == (["b", "a"], [["1", "3"], ["2"]])
+    found = group_references(["b", "a", "b", "b"], ["1", "2", "3", "1"])
+    assert found == (["b", "a"], [["1", "3"], ["2"]])
     with pytest.raises(ValueError, match="same length"):
         group_references(["a"], [])
 

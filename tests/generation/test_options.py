@@ -10,6 +10,7 @@ import tensorflow as tf
 from zoo.generation import GenerationOptions, generate
 
 SIZE, END = 7, 2
+OTHERS = {*range(SIZE)} - {END}
 NAN, INF = float("nan"), float("inf")
 INTEGERS = (
     *("max_new_tokens", "extra_tokens", "min_new_tokens", "num_beams", "num_return"),
@@ -18,24 +19,14 @@ INTEGERS = (
 NUMBERS = ("temperature", "top_p", "repetition_penalty", "length_penalty")
 # What no integer option and no number option takes.
 NO_INTEGERS = (1.5, 5.0, "8", [1], True, np.True_, NAN, np.float32(2), 2**70, -(10**9))
-NO_NUMBERS = (
-    "0.5",
-    [0.5],
-    True,
-    NAN,
-    INF,
-    -INF,
-    1j,
-    np.array([0.5, 0.5]),
-    -1e300,
-    1e300,
-)
+NO_NUMBERS = ("0.5", [0.5], True, NAN, INF, -INF, 1j, np.ones(2), -1e300, 1e300)
 WRONG = [
     *((name, value) for name in INTEGERS for value in NO_INTEGERS),
     *((name, value) for name in NUMBERS for value in NO_NUMBERS),
     *((name, None) for name in ("seed", "repetition_penalty", "max_new_tokens")),
     *((name, 10**6) for name in ("num_beams", "num_return", "max_new_tokens")),
     ("seed", -1),
+    ("max_new_tokens", 0),
     ("top_k", 0),
     ("top_p", 1.5),
     ("temperature", 0),
@@ -54,26 +45,37 @@ def test_wrong_values_raise_errors_that_name_the_option(name, value):
         GenerationOptions(**{name: value})
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_beams": 0}, "`num_beams` must be an integer from 1 to 1,000. Rec.*: 0"),
+        ({"top_p": 0}, r"`top_p` must be a number in \(0, 1\]"),
+        ({"temperature": 0}, "`temperature` must be a positive number"),
+        ({"min_new_tokens": 9, "max_new_tokens": 8}, "`min_new_tokens` must be in"),
+        ({"num_beams": 2, "top_k": 3}, "Sampling and beam search"),
+        ({"num_return": 2}, "`num_return` must be at most `num_beams`"),
+        ({"penalty": "x"}, "`penalty` must be one of 'gnmt'"),
+        ({"length_penalty": None}, "`length_penalty` must be a number"),
+    ],
+)
+def test_wrong_values_and_combinations_have_these_messages(options, message):
+    with pytest.raises(ValueError, match=message):
+        GenerationOptions(**options)
+
+
 def test_numbers_of_numpy_are_numbers():
-    found = GenerationOptions(
-        temperature=np.float32(0.5),
-        top_k=np.int64(5),
-        top_p=np.float16(0.5),
-        max_new_tokens=np.uint8(9),
-        repetition_penalty=np.float64(1.5),
-        suppressed=np.array([3, 4]),
-        seed=np.int32(8),
-        renormalize=np.False_,
-    )
-    assert found == GenerationOptions(
-        temperature=0.5,
-        top_k=5,
-        top_p=0.5,
-        max_new_tokens=9,
-        repetition_penalty=1.5,
-        suppressed=(3, 4),
-        seed=8,
-    )
+    given = {
+        "temperature": np.float32(0.5),
+        "top_k": np.int64(5),
+        "top_p": np.float16(0.5),
+        "max_new_tokens": np.uint8(9),
+        "repetition_penalty": np.float64(1.5),
+        "seed": np.int32(8),
+        "renormalize": np.False_,
+    }
+    found = GenerationOptions(**given, suppressed=np.array([3, 4]))
+    expected = {name: value.item() for name, value in given.items()}
+    assert found == GenerationOptions(**expected, suppressed=(3, 4))
     plain = {type(value) for value in dataclasses.asdict(found).values()}
     assert plain <= {int, float, bool, str, tuple, type(None)}
     assert GenerationOptions(stop=None, suppressed=None) == GenerationOptions()
@@ -87,8 +89,8 @@ def test_numbers_of_numpy_are_numbers():
         ({"suppressed": [1, 10**9]}, "`suppressed` must be tokens"),
         ({"suppressed": range(SIZE)}, "`suppressed` must leave a token"),
         (
-            {"suppressed": {*range(SIZE)} - {END}, "min_new_tokens": 2},
-            "and the end, because of `min_new_tokens`",
+            {"suppressed": OTHERS, "min_new_tokens": 2},
+            "end, because of `min_new_tokens`",
         ),
     ],
 )
@@ -158,9 +160,8 @@ def test_one_graph_serves_all_options_of_a_structure():
 @pytest.mark.parametrize("more", [{}, {"num_beams": 3}], ids=["greedy", "beams"])
 def test_no_tokens_are_repeated_in_their_order(size, more):
     count = SIZE - 1 if size == 1 else 12
-    options = GenerationOptions(
-        max_new_tokens=count, min_new_tokens=count, last_token=END, **more
-    )
+    limits = {"max_new_tokens": count, "min_new_tokens": count, "last_token": END}
+    options = GenerationOptions(**limits, **more)
     plain, _ = run(options, moves=0.0)
     options = dataclasses.replace(options, no_repeat_ngram_size=size)
     tokens, _ = run(options, moves=0.0)
@@ -186,23 +187,16 @@ def test_samples_at_the_limit_are_the_most_probable_tokens(options):
 @pytest.mark.parametrize("penalty", [1e-300, 1e-39, 3e38])
 @pytest.mark.parametrize("more", [{}, {"num_beams": 2}, {"temperature": 1.0}])
 def test_extreme_penalties_give_numbers(penalty, more):
-    options = GenerationOptions(
-        max_new_tokens=5, repetition_penalty=penalty, suppressed=[4], **more
-    )
-    tokens, scores = run(options, NUMBERS_IN_01)
+    given = {"max_new_tokens": 5, "repetition_penalty": penalty, "suppressed": [4]}
+    tokens, scores = run(GenerationOptions(**given, **more), NUMBERS_IN_01)
     assert not (tokens == 4).numpy().any() and np.isfinite(scores).all()
 
 
 def test_a_forced_token_may_be_suppressed():
+    limits = {"max_new_tokens": 4, "min_new_tokens": 4}
+    forced = {"first_token": 6, "last_token": 5, "suppressed": (5, 6)}
     for rule in ("hugging_face", "gnmt"):
-        options = GenerationOptions(
-            max_new_tokens=4,
-            min_new_tokens=4,
-            first_token=6,
-            last_token=5,
-            suppressed=(5, 6),
-            penalty=rule,
-        )
+        options = GenerationOptions(**limits, **forced, penalty=rule)
         tokens = run(options)[0].numpy()[:, 0]
         assert {*tokens[:, 0]} == {6} and {*tokens[:, -1]} == {5}
         assert not np.isin(tokens[:, 1:-1], (5, 6)).any()

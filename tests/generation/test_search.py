@@ -174,90 +174,61 @@ def test_limits_of_a_generation():
     assert not np.isin(tokens, (0, 2)).any() and (tokens[..., -1] == END).all()
 
 
-@pytest.mark.shown("None")
+@pytest.mark.shown("None-forced", "gnmt-endless", "fairseq-endless")
+@pytest.mark.parametrize(
+    "end", [{"last_token": 4}, {"suppressed": (END,)}], ids=["forced", "endless"]
+)
 @pytest.mark.parametrize("penalty", (None, *SOME_PENALTIES))
-def test_a_row_has_its_own_limit(penalty):
+def test_a_row_has_its_own_limit(penalty, end):
     beams = {"num_beams": 3, "num_return": 2, "penalty": penalty, "length_penalty": 0.6}
-    options = {**(beams if penalty else {}), "last_token": 4}
+    options = {**(beams if penalty else {}), **end}
     limits = np.array([1, 5, 2, 3, 4, 9], "int32")  # 9 is more than `max_new_tokens`
-    tokens, scores = run(limits=limits, **options)
-    assert tokens.shape[-1] == LONGEST
-    for row, limit in enumerate(np.minimum(limits, LONGEST)):
-        own = {"max_new_tokens": int(limit), **options}
-        alone, score = run(START[row : row + 1], **own)
-        np.testing.assert_array_equal(tokens[row, :, :limit], alone[0])
-        assert (tokens[row, :, limit:] == END).all()
-        np.testing.assert_allclose(scores[row], score[0], rtol=1e-6)
+    whole = [
+        run(limits=limits, compact=compact, **options) for compact in (True, False)
+    ]
+    for row, limit in enumerate(np.minimum(limits, LONGEST).tolist()):
+        alone, score = run(START[row : row + 1], max_new_tokens=limit, **options)
+        for tokens, scores in whole:
+            np.testing.assert_array_equal(tokens[row, :, :limit], alone[0])
+            assert tokens.shape[-1] == LONGEST and (tokens[row, :, limit:] == END).all()
+            np.testing.assert_allclose(scores[row], score[0], rtol=1e-6)
+
+
+def adjusted(scores, count, tokens=((0, 0, 0),), end=END, last=False, **options):
+    """The scores after some tokens, with the options of a generation."""
+    place, rows = tf.constant(count), tf.fill((len(tokens),), last)
+    options = GenerationOptions(**options)
+    return adjust_scores(scores, tf.constant(tokens), place, options, end, rows)
 
 
 @pytest.mark.parametrize(("penalty", "cost"), [("hugging_face", 0.0), ("gnmt", None)])
 def test_a_forced_token_costs_nothing_with_hugging_face(penalty, cost):
     scores = tf.constant([[-2.0, -1.0, -3.0, -4.0]])
     options = {"max_new_tokens": 3, "last_token": 2, "penalty": penalty}
-    options = GenerationOptions(**options)
-    tokens = tf.zeros((1, 3), tf.int32)
-    found = adjust_scores(
-        scores, tokens, tf.constant(2), options, END, tf.constant([True])
-    )[0]
+    found = adjusted(scores, 2, last=True, **options)[0]
     assert found[2] == (-3.0 if cost is None else cost)
     assert (np.delete(found, 2) == LOWEST_SCORE).all()
-    found = adjust_scores(
-        scores, tokens, tf.constant(1), options, END, tf.constant([False])
-    )
-    np.testing.assert_array_equal(found, scores)
+    np.testing.assert_array_equal(adjusted(scores, 1, **options), scores)
 
 
 def test_the_probabilities_of_the_allowed_tokens_sum_to_one():
     scores = tf.math.log(tf.constant([[0.5, 0.3, 0.1, 0.1]]))
-    options = GenerationOptions(suppressed=(0,), renormalize=True)
-    tokens = tf.zeros((1, 3), tf.int32)
-    found = np.exp(
-        adjust_scores(
-            scores, tokens, tf.constant(0), options, END, tf.constant([False])
-        )
-    )
+    found = np.exp(adjusted(scores, 0, suppressed=(0,), renormalize=True))
     np.testing.assert_allclose(found, [[0, 0.6, 0.2, 0.2]], atol=1e-6)
 
 
 def test_a_repeated_token_is_less_probable():
     scores = tf.constant([[2.0, -1.0, 3.0, -4.0]] * 2)
-    tokens = tf.constant([[0, 1, 2], [3, 3, 0]])
-    options = GenerationOptions(repetition_penalty=2.0)
-    for count, expected in (
-        (0, [[2, -1, 3, -4], [2, -1, 3, -4]]),
-        (2, [[1, -2, 3, -4], [2, -1, 3, -8]]),
-        (3, [[1, -2, 1.5, -4], [1, -1, 3, -8]]),
+    written = [[0, 1, 2], [3, 3, 0]]
+    ended = [[1, 4, 4], [4, 4, 4]]  # by a token outside of the vocabulary
+    for count, tokens, end, expected in (
+        (0, written, END, [[2, -1, 3, -4], [2, -1, 3, -4]]),
+        (2, written, END, [[1, -2, 3, -4], [2, -1, 3, -8]]),
+        (3, written, END, [[1, -2, 1.5, -4], [1, -1, 3, -8]]),
+        (2, ended, 4, [[2, -2, 3, -4], [2, -1, 3, -4]]),
     ):
-        last = tf.zeros((2,), tf.bool)
-        found = adjust_scores(scores, tokens, tf.constant(count), options, END, last)
+        found = adjusted(scores, count, tokens, end, repetition_penalty=2.0)
         np.testing.assert_array_equal(found, expected)
-    # An end token outside of the vocabulary fills rows that have ended.
-    tokens = tf.constant([[1, 4, 4], [4, 4, 4]])
-    found = adjust_scores(scores, tokens, tf.constant(2), options, 4, last)
-    np.testing.assert_array_equal(found, [[2, -2, 3, -4], [2, -1, 3, -4]])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"num_beams": 0},
-            "`num_beams` must be an integer from 1 to 1,000. Received: 0",
-        ),
-        ({"max_new_tokens": 0}, "`max_new_tokens` must be an integer from"),
-        ({"num_beams": True}, "`num_beams` must be an integer from"),
-        ({"top_p": 0}, r"`top_p` must be a number in \(0, 1\]"),
-        ({"temperature": 0}, "`temperature` must be a positive number"),
-        ({"min_new_tokens": 9, "max_new_tokens": 8}, "`min_new_tokens` must be in"),
-        ({"num_beams": 2, "top_k": 3}, "Sampling and beam search"),
-        ({"num_return": 2}, "`num_return` must be at most `num_beams`"),
-        ({"penalty": "x"}, "`penalty` must be one of 'gnmt'"),
-        ({"length_penalty": None}, "`length_penalty` must be a number"),
-    ],
-)
-def test_wrong_options_raise_errors(options, message):
-    with pytest.raises(ValueError, match=message):
-        GenerationOptions(**options)
 
 
 @pytest.mark.parametrize("size", [3, 130, 1280, 2600])
@@ -269,24 +240,6 @@ def test_top_scores_are_those_of_keras(size):
         expected, index = ops.top_k(scores, count)
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(tokens, index)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES[:2])
-def test_a_row_that_nothing_ends_stops_at_its_limit(penalty):
-    beams = {"num_beams": 3, "num_return": 2, "penalty": penalty}
-    options = {**beams, "suppressed": (END,)}
-    limits = np.array([1, 5, 2, 3, 4, 5], "int32")
-    alone = {
-        row: run(START[row : row + 1], max_new_tokens=int(limits[row]), **options)
-        for row in (0, 1, 3)
-    }
-    for compact in (True, False):
-        tokens, scores = run(limits=limits, compact=compact, **options)
-        for row, limit in enumerate(limits):
-            assert (tokens[row, :, limit:] == END).all()
-        for row, (found, score) in alone.items():
-            np.testing.assert_array_equal(tokens[row, :, : limits[row]], found[0])
-            np.testing.assert_allclose(scores[row], score[0], rtol=1e-6)
 
 
 def test_a_forbidden_end_finishes_nothing():
