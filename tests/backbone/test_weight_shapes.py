@@ -60,14 +60,12 @@ def test_a_tagger_that_only_reads_language_models_is_checked(shipped, tmp_path):
     record = {"family": "elmo", "backbone": part}
     if shipped:
         record = {"preset": "elmo_mini_en_books", "sha256": ""}
-    config, weights = lm_config(), {"tagger_forward_1/kernel": np.zeros((900, 1000))}
-    source = Source(
-        tmp_path, "zoo", FAMILIES["taglm"], {}, weights, parts={"lm_0": record}
-    )
-    check_source(dataclasses.replace(source, config=dataclasses.asdict(config)))
-    config = lm_config(lstm_dim=10**5)
+    weights = {"tagger_forward_1/kernel": np.zeros((900, 1000))}
+    small, large = map(dataclasses.asdict, (lm_config(), lm_config(lstm_dim=10**5)))
+    family, parts = FAMILIES["taglm"], {"lm_0": record}
+    check_source(Source(tmp_path, "zoo", family, small, weights, parts=parts))
     with pytest.raises(ValueError, match="`backbone` of .* more than the 900000"):
-        check_source(dataclasses.replace(source, config=dataclasses.asdict(config)))
+        check_source(Source(tmp_path, "zoo", family, large, weights, parts=parts))
 
 
 @pytest.mark.parametrize("family", HUGE)

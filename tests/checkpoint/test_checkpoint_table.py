@@ -12,11 +12,6 @@ EXPECTED = {"dense/kernel": (3, 2), "dense/bias": (2,)}
 CHECKPOINT = {"w": KERNEL, "b": np.ones(2, "float16")}
 
 
-def test_an_unknown_operation_is_refused():
-    with pytest.raises(ValueError, match="`operation` must be one of.*'rotate'"):
-        Row("a", "b", "rotate")
-
-
 def test_rows_of_a_layer_are_repeated_and_counted():
     rows = (
         Row("block_{i}/a", ("x.{i}", "y{_i}", "z-{n}"), "transpose"),
@@ -27,6 +22,8 @@ def test_rows_of_a_layer_are_repeated_and_counted():
         Row("block_1/a", ("x.1", "y_1", "z-5"), "transpose"),
         Row("b", ("6",)),
     ]
+    with pytest.raises(ValueError, match="`operation` must be one of.*'rotate'"):
+        Row("a", "b", "rotate")
 
 
 def test_converts_to_float32_by_the_first_name_that_is_there():
@@ -46,8 +43,8 @@ def test_converts_to_float32_by_the_first_name_that_is_there():
         ({"c": np.ones((1, 7))}, r"unused: 'c' \(1, 7\)"),
         (
             {"w": KERNEL.T},
-            r"'dense/kernel' must be \(3, 2\); 'w' is \(3, 2\), which 'transpose' "
-            r"makes \(2, 3\)",
+            r"'dense/kernel' must be \(3, 2\); 'w' is \(3, 2\), which "
+            r"'transpose' makes \(2, 3\)",
         ),
         ({"w": KERNEL.astype(int)}, r"'w' must be floating point, but is int64"),
         ({"weight": KERNEL + 1}, r"'weight' must equal 'w', because both"),
@@ -110,9 +107,7 @@ def test_heads_are_merged_in_order_and_split_again():
     # Head 1 is columns 3 to 5 of the query, rows 3 to 5 of the output.
     np.testing.assert_array_equal(arrays["query"][:, 3:], stored["query"][:, 1])
     np.testing.assert_array_equal(arrays["output"][3:], stored["output"][1])
-    back = revert(arrays, rows, num_heads=2)
-    for name, array in stored.items():
-        np.testing.assert_array_equal(back[name], array)
+    np.testing.assert_equal(revert(arrays, rows, num_heads=2), stored)
     with pytest.raises(ValueError, match=r"'query' is \(4, 2, 3\).*with num_heads=3"):
         convert(stored, rows, expected, num_heads=3)
 
@@ -149,10 +144,7 @@ def test_assigns_every_variable_but_random_states():
     (
         ({"dense/bias": None}, r"missing: 'dense/bias' \(2,\)"),
         ({"other": np.ones(3)}, r"unused: 'other' \(3,\)"),
-        (
-            {"dense/bias": np.ones(3)},
-            r"'dense/bias' must be \(2,\), but the array is \(3,\)",
-        ),
+        ({"dense/bias": np.ones(3)}, r"'dense/bias' must be \(2,\), but .* is \(3,\)"),
     ),
 )
 def test_assigns_all_or_nothing(changes, message):
@@ -162,8 +154,7 @@ def test_assigns_all_or_nothing(changes, message):
     arrays = {name: array for name, array in arrays.items() if array is not None}
     with pytest.raises(ValueError, match=message):
         assign(model.variables, arrays)
-    for variable, value in zip(model.weights, before, strict=True):
-        np.testing.assert_array_equal(variable, value)
+    np.testing.assert_equal([v.numpy() for v in model.weights], before)
 
 
 def test_two_variables_of_one_path_are_refused():

@@ -4,57 +4,36 @@ import pytest
 
 from zoo.checkpoint import read_flat_yaml
 
-TEXT = """# a comment
-a: 1
-b-c: -2.5e-3
-true-word: True
-empty: ""
-none:
-words: one two: three
-quoted: 'it''s'
-version: v1.9.0 1234abc 2020-02-26 10:00:00 +0000
-list:
-  - 1
-  - x y
-nothing:
-  []
-flow: [1, 2]
-"\\u2581a": 3
-">>de<<": 4
-":": 5
-"\\xA0": 6
-no: 7
-8: 010
-eps: 1e-09
-time: 10:00:00
-\u2581the: 7
-"""
+VERSION = "v1.9.0 1234abc 2020-02-26 10:00:00 +0000"
+# Lines, and the key and the value that they have.
+ENTRIES = [
+    ("a: 1", "a", 1),
+    ("b-c: -2.5e-3", "b-c", -0.0025),
+    ("true-word: True", "true-word", True),
+    ('empty: ""', "empty", ""),
+    ("none:", "none", None),
+    ("words: one two: three", "words", "one two: three"),
+    ("quoted: 'it''s'", "quoted", "it's"),
+    (f"version: {VERSION}", "version", VERSION),
+    ("list:\n  - 1\n  - x y", "list", [1, "x y"]),
+    ("nothing:\n  []", "nothing", []),
+    ("flow: [1, 2]", "flow", [1, 2]),
+    ('"\\u2581a": 3', "\u2581a", 3),
+    ('">>de<<": 4', ">>de<<", 4),
+    ('":": 5', ":", 5),
+    ('"\\xA0": 6', "\xa0", 6),
+    # A loader of YAML 1.1 makes False, an octal number, a str and seconds of these.
+    ("no: 7", "no", 7),
+    ("8: 010", "8", 10),
+    ("eps: 1e-09", "eps", 1e-09),
+    ("time: 10:00:00", "time", "10:00:00"),
+    ("\u2581the: 7", "\u2581the", 7),
+]
 
 
 def test_values_and_lists():
-    assert read_flat_yaml(TEXT, "the text") == {
-        "a": 1,
-        "b-c": -0.0025,
-        "true-word": True,
-        "empty": "",
-        "none": None,
-        "words": "one two: three",
-        "quoted": "it's",
-        "version": "v1.9.0 1234abc 2020-02-26 10:00:00 +0000",
-        "list": [1, "x y"],
-        "nothing": [],
-        "flow": [1, 2],
-        "\u2581a": 3,
-        ">>de<<": 4,
-        ":": 5,
-        "\xa0": 6,
-        # A loader of YAML 1.1 makes False, an octal number, a str and seconds of these.
-        "no": 7,
-        "8": 10,
-        "eps": 1e-09,
-        "time": "10:00:00",
-        "\u2581the": 7,
-    }
+    text = "\n".join(["# a comment", *(lines for lines, _, _ in ENTRIES), ""])
+    assert read_flat_yaml(text, "the text") == {k: value for _, k, value in ENTRIES}
 
 
 @pytest.mark.parametrize(

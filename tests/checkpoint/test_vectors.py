@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -26,10 +27,12 @@ def binary(newline=True):
     return b"4 3\n" + b"".join(rows)
 
 
-NAMES = ["glove.txt", "fast.vec", "glove.txt.gz", "a.bin", "b.bin"]
+WRONG_HEADER = b"3 2\na 1 2\nb 3 4\n"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", ["glove.txt", "fast.vec", "glove.txt.gz", "a.bin", "b.bin"]
+)
 def test_every_format_is_read(tmp_path, name):
     content = text(name == "fast.vec").encode()
     if name.endswith(".bin"):
@@ -42,13 +45,6 @@ def test_every_format_is_read(tmp_path, name):
     words, vectors = read_vectors(path, words={"4", "none"})
     assert words == ["4"] and vectors.shape == (1, 3)
     assert read_vectors(path, limit=2)[0] == WORDS[:2]
-
-
-def test_a_file_must_hold_what_its_header_says(tmp_path):
-    (tmp_path / "a.vec").write_text("3 2\na 1 2\nb 3 4\n")
-    with pytest.raises(ValueError, match="must hold 3 vectors, .* Received: 2"):
-        read_vectors(tmp_path / "a.vec")
-    assert read_vectors(tmp_path / "a.vec", limit=2)[0] == ["a", "b"]
 
 
 @pytest.mark.parametrize("header, name", [(True, "a.txt"), (False, "a.vec.gz")])
@@ -65,6 +61,8 @@ def test_words_with_spaces_and_repeated_words(tmp_path):
     words, vectors = read_vectors(path)
     assert words == ["a", "at name@domain.com", ". . ."]
     assert vectors.tolist() == [[1, 2], [3, 4], [7, 8]]
+    path.write_bytes(WRONG_HEADER)
+    assert read_vectors(path, limit=2)[0] == ["a", "b"]
 
 
 def damaged_archive():
@@ -82,6 +80,7 @@ def damaged_archive():
         ("a.txt", b"2 2\na 1 2\nb 1 x\n", "in line 3"),
         ("a.txt", b"a\n", "in line 1"),
         ("a.txt", b"", "empty first line"),
+        ("a.vec", WRONG_HEADER, "must hold 3 vectors, .* Received: 2"),
         ("a.txt", b"a 1 2\n 1 2\n", "in line 2"),
         ("a.bin", binary()[:40], "must hold 4 vectors, .*Received: 2"),
         ("a.bin", b"hello\n", "begin with two counts"),
@@ -99,10 +98,8 @@ def test_damaged_files_are_refused(tmp_path, name, content, message):
 
 
 def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
-    def denied(path):
-        raise PermissionError(13, "Permission denied", str(path))
-
     (tmp_path / "a.txt").write_text(text())
+    denied = mock.Mock(side_effect=PermissionError(13, "Permission denied", "a.txt"))
     monkeypatch.setattr("zoo.checkpoint.vectors.open_any", denied)
     with pytest.raises(PermissionError, match="a.txt"):
         read_vectors(tmp_path / "a.txt")
@@ -122,13 +119,12 @@ def test_bad_words_are_not_written(tmp_path):
 @pytest.mark.external
 def test_real_files(shared):
     directory = shared / "oracles" / "word_vectors"
-    sizes = {
-        "euclidean_vectors.bin": None,
-        "glove.6B.100d.sample.txt.gz": 100,
-        "glove.6B.300d.sample.txt.gz": 300,
-        "test_glove.txt": 50,
-    }
-    for name, width in sizes.items():
+    for name, width in (
+        ("euclidean_vectors.bin", None),
+        ("glove.6B.100d.sample.txt.gz", 100),
+        ("glove.6B.300d.sample.txt.gz", 300),
+        ("test_glove.txt", 50),
+    ):
         words, vectors = read_vectors(directory / name)
         assert len(words) == len(vectors) > 9 and np.isfinite(vectors).all()
         assert width in (None, vectors.shape[1])
