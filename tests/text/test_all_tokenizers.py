@@ -1,12 +1,14 @@
 """Promises of every tokenizer: copies, pipelines, exported models, files, no texts."""
 
 import copy
+import functools
 import json
 import pathlib
 import pickle
 
 import pytest
 import tensorflow as tf
+from functions import used_operations
 from places import GOLDENS
 from tiny_cove import tiny_bitext_tokenizer
 from tiny_gpt import tiny_byte_tokenizer
@@ -26,6 +28,7 @@ FASTAI, OLDER = golden("fastai.json"), golden("fastai_older.json")
 GPT1, SUBTOKENS = golden("gpt1.json"), golden("subword_tokenizer.json")
 MARIAN = golden("marian/separate/texts.json")["texts"]
 TEXTS = ["The the cat[MASK] un un", "", "lows low é \u00c9t\u00e9 cat", "中文 paris."]
+TEXTS += ["dog Dog"]
 GPT2_TEXTS = ["it's  the end,\n\t isn't it? \u3000", " \x1c\U0001f642\u200d 2\u00b2 "]
 SHORT_TREE = "(S (NP (NN cat)) (VP (VBZ sits)))"
 BPE_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -68,9 +71,9 @@ def parsing():
     return text.ParsingTokenizer(model, tokens)
 
 
-def token_list():
-    tokens = ["<blank>", "<s>", "</s>", "<unk>", "the", "cat"]
-    return text.TokenListTokenizer(tokens, tokens[:5], source_end=True)
+def token_list(**options):
+    tokens = ["<blank>", "<s>", "</s>", "<unk>", "the", "cat", "\u2581c", "\u00a0"]
+    return text.TokenListTokenizer(tokens, **options)
 
 
 def subwords():
@@ -79,64 +82,37 @@ def subwords():
     return text.SubwordTokenizer(subtokens, target)
 
 
+words = functools.partial(text.WordTokenizer, ["the", "cat", "0"])
+characters = functools.partial(text.CharacterTokenizer, 12)
+unicode = functools.partial(text.UnicodeSpeller, CHARACTERS)
+gpt1 = functools.partial(text.GPT1Tokenizer, GPT1["vocabulary"], GPT1["merges"])
+KNOWN, LISTED = ["<S>", "</S>", "<UNK>", "the"], ["<blank>", "<s>", "</s>", "<unk>"]
+FILE, JSON = ["vocabulary.txt"], ["vocabulary.json"]
+SPELLED, IDS = ("spell", "word_ids"), ("ids",)
 # Name: a function that makes the tokenizer, its texts, the names of its files, and
 # methods that read the words of texts.
 CASES = {
-    "wordpiece": (wordpiece, TEXTS, ["vocabulary.txt"], ()),
-    "characters": (lambda: text.CharacterTokenizer(12), TEXTS, [], ("spell",)),
-    "characters with words": (
-        lambda: text.CharacterTokenizer(12, ["<S>", "</S>", "<UNK>", "the"], True),
-        TEXTS,
-        ["vocabulary.txt"],
-        ("spell", "word_ids"),
-    ),
-    "unicode": (lambda: text.UnicodeSpeller(CHARACTERS), TEXTS, None, ("spell",)),
-    "unicode with words": (
-        lambda: text.UnicodeSpeller(CHARACTERS, WORDS, 12),
-        TEXTS,
-        None,
-        ("spell", "word_ids"),
-    ),
-    "words": (
-        lambda: text.WordTokenizer(["the", "cat", "0"], True, True, "class"),
-        TEXTS,
-        ["vocabulary.txt"],
-        ("ids",),
-    ),
-    "words by hash": (
-        lambda: text.WordTokenizer(["the", "cat"], unknown="random"),
-        [*TEXTS, "dog Dog"],
-        ["vocabulary.txt"],
-        ("ids",),
-    ),
-    "words and one unknown": (
-        lambda: text.WordTokenizer(["the", "cat"]),
-        TEXTS,
-        ["vocabulary.txt"],
-        ("ids",),
-    ),
-    "bitext": (
-        tiny_bitext_tokenizer,
-        TEXTS,
-        ["vocabulary.txt", "target.model"],
-        ("ids",),
-    ),
+    "wordpiece": (wordpiece, TEXTS, FILE, ()),
+    "characters": (characters, TEXTS, [], ("spell",)),
+    "characters with words": (lambda: characters(KNOWN, True), TEXTS, FILE, SPELLED),
+    "unicode": (unicode, TEXTS, None, ("spell",)),
+    "unicode with words": (lambda: unicode(WORDS, 12), TEXTS, None, SPELLED),
+    "words": (lambda: words(True, True, "class"), TEXTS, FILE, IDS),
+    "words by hash": (lambda: words(unknown="random"), TEXTS, FILE, IDS),
+    "words and one unknown": (words, TEXTS, FILE, IDS),
+    "bitext": (tiny_bitext_tokenizer, TEXTS, [*FILE, "target.model"], IDS),
     "byte pairs": (byte_pairs, TEXTS, None, ()),
     "gpt2": (tiny_byte_tokenizer, [*TEXTS, *GPT2_TEXTS], None, ()),
-    "gpt1": (
-        lambda: text.GPT1Tokenizer(GPT1["vocabulary"], GPT1["merges"]),
-        GPT1["texts"][:40],
-        ["vocabulary.json", "merges.txt"],
-        (),
-    ),
-    "fastai 2": (lambda: fastai("v2"), FASTAI["texts"][:60], ["vocabulary.json"], ()),
-    "fastai 1": (lambda: fastai("v1"), OLDER["texts"][:10], ["vocabulary.json"], ()),
-    "fastai 0.7": (lambda: fastai("0.7"), OLDER["texts"][:10], ["vocabulary.json"], ()),
+    "gpt1": (gpt1, GPT1["texts"][:40], [*JSON, "merges.txt"], ()),
+    "fastai 2": (lambda: fastai("v2"), FASTAI["texts"][:60], JSON, ()),
+    "fastai 1": (lambda: fastai("v1"), OLDER["texts"][:10], JSON, ()),
+    "fastai 0.7": (lambda: fastai("0.7"), OLDER["texts"][:10], JSON, ()),
     "marian joint": (lambda: marian("joint"), MARIAN, None, ()),
     "marian separate": (lambda: marian("separate"), MARIAN, None, ()),
     "sentencepiece": (tiny_tokenizer, TEXTS, None, ()),
     "subwords": (subwords, SUBTOKENS["texts"], None, ()),
-    "token list": (token_list, TEXTS, None, ()),
+    "token list": (token_list, TEXTS, ["tokens.txt"], ()),
+    "token lists": (lambda: token_list(target_tokens=LISTED), TEXTS, None, ()),
     "parsing": (parsing, TEXTS, None, ()),
 }
 PARTS = ("pieces", "starts", "ends")
@@ -219,9 +195,7 @@ def test_pipelines_and_exported_models_compute_the_same(name, tmp_path):
     tf.saved_model.save(module, str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
     assert_equal(loaded.call(texts), expected)
-    graph = module.call.get_concrete_function().graph.as_graph_def()
-    used = {node.op for f in graph.library.function for node in f.node_def}
-    used |= {node.op for node in graph.node}
+    used = used_operations(module.call.get_concrete_function().graph)
     assert {op for op in used if "Text>" in op} <= TEXT_OPS
     assert not {"PyFunc", "EagerPyFunc"} & used
 

@@ -1,11 +1,10 @@
 """Memory of tokenizers, if one text is much longer than the other ones of its batch."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from places import GOLDENS
+from python_process import run_python
 
 MEASURE = """
 import json, pathlib, re, resource, sys
@@ -73,12 +72,7 @@ print(json.dumps(found))
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_rows_times_the_longest(tmp_path):
-    goldens = GOLDENS
-    found = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(goldens)],
-        check=True, capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
-    growth = json.loads(found.stdout.splitlines()[-1])
+def test_memory_does_not_grow_with_rows_times_the_longest():
+    growth = json.loads(run_python(MEASURE, GOLDENS).stdout.splitlines()[-1])
     # A matrix of 4,000 rows of 100,000 numbers has 3,200 MB.
     assert {k: v for k, v in growth.items() if v > 300} == {}

@@ -42,9 +42,7 @@ def test_rows_do_not_touch_each_other(tokenizer):
     _, starts, ends = tokenizer.tokenize_with_offsets(texts, unit="characters")
     assert starts.to_list() == [[0], [], [0, 2], [0, 3]]
     assert ends.to_list() == [[2], [], [1, 6], [2, 5]]
-
-
-def test_invalid_bytes_belong_to_the_piece_before(tokenizer):
+    # Invalid bytes belong to the piece before.
     _, starts, ends = tokenizer.tokenize_with_offsets([b"\xffun\xe2\x82able\xff un"])
     assert starts.to_list() == [[1, 5, 11]] and ends.to_list() == [[5, 10, 13]]
 
@@ -76,15 +74,11 @@ def test_bytes_of_a_character_have_its_place():
     assert "\U0001f600" in parts and "é" in parts and parts.count("\U0001f600") == 4
     assert parts[0].strip() == parts[0] and whole.startswith("the")
     batch = tokenizer.tokenize_with_offsets(["", "x", text, ""], "characters")
-    assert (
-        batch[1].to_list()[2]
-        == tokenizer.tokenize_with_offsets(text, "characters")[1].numpy().tolist()
-    )
-
-
-def test_invalid_bytes_are_inside_of_the_text():
+    alone = tokenizer.tokenize_with_offsets(text, "characters")
+    assert batch[1].to_list()[2] == alone[1].numpy().tolist()
+    # Places of invalid bytes are inside of the text.
     texts = [b"\xe2\x82", b"a\xff b", b"\x80\x80\x80\x80\x80"]
-    _, starts, ends = tiny_byte_tokenizer().tokenize_with_offsets(texts)
+    _, starts, ends = tokenizer.tokenize_with_offsets(texts)
     for text, first, last in zip(texts, starts.to_list(), ends.to_list(), strict=True):
         spans = list(zip(first, last, strict=True))
         assert spans and all(0 <= a <= b <= len(text) for a, b in spans)

@@ -1,15 +1,11 @@
 """The token of an id, on both sides of each tokenizer that a translator has."""
 
-import json
-
 import pytest
 import tensorflow as tf
-from places import GOLDENS
 
 from zoo.text import (
     BitextTokenizer,
     BytePairTokenizer,
-    MarianTokenizer,
     ParsingTokenizer,
     SentencePieceTokenizer,
     SubwordTokenizer,
@@ -20,37 +16,18 @@ from zoo.text import (
     train_sentencepiece,
 )
 
-MARIAN = GOLDENS / "marian" / "separate"
 TREE = read_tree("(S (NP (NN cat)) (VP (VBZ sits)))", clean=True)
 TEXTS = ["the cat sits", "a dog runs home"] * 4
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 
 
-def marian():
-    names = {k: MARIAN / file for k, file in MarianTokenizer.files.items()}
-    words = [name for name in names if name.endswith("vocabulary")]
-    return MarianTokenizer(
-        **{**names, **{k: json.loads(names[k].read_text("utf-8")) for k in words}}
-    )
-
-
 def test_tokens_of_source_and_target():
-    tokenizer = marian()
-    sources, targets = (
-        json.loads((MARIAN / name).read_text("utf-8"))
-        for name in ("vocab.json", "target_vocab.json")
-    )
-    for piece, id in sources.items():
-        assert tokenizer.id_to_token(id) == piece
-    for piece, id in targets.items():
-        assert tokenizer.id_to_token(id, target=True) == piece
     codes, one, two = ["#version: 0.2", "a b"], [*SPECIALS, "ab"], [*SPECIALS, "c", "d"]
     tokenizer = BytePairTokenizer(codes, one, two)
     assert tokenizer.id_to_token(4) == "ab"
     assert tokenizer.id_to_token(5, target=True) == "d"
-    tokenizer = TokenListTokenizer(
-        ["<blank>", "<s>", "</s>", "<unk>", "x"], ["<blank>", "<s>", "</s>", "<unk>"]
-    )
+    tokens = ["<blank>", "<s>", "</s>", "<unk>", "x"]
+    tokenizer = TokenListTokenizer(tokens, tokens[:-1])
     assert tokenizer.id_to_token(4) == "x"
     with pytest.raises(ValueError, match=r"`id` must be in \[0, 4\). Received: id=4"):
         tokenizer.id_to_token(4, target=True)
@@ -86,12 +63,10 @@ def test_tokens_of_trees(kind):
     pieces = [plain.id_to_token(id) for id in plain("the").numpy()]
     assert found[: len(pieces) + 1][kind == "numbered" :][: len(pieces)] == pieces
     assert found[0].startswith("#") == (kind == "numbered")
-    for target, size in (
-        (True, tokenizer.target_vocabulary_size),
-        (False, tokenizer.vocabulary_size),
-    ):
+    sizes = tokenizer.vocabulary_size, tokenizer.target_vocabulary_size
+    for target, size in enumerate(sizes):
         with pytest.raises(ValueError, match=rf"\[0, {size}\)"):
-            tokenizer.id_to_token(size, target)
+            tokenizer.id_to_token(size, bool(target))
 
 
 def test_ragged_rows_end_at_their_end():

@@ -12,6 +12,8 @@ def test_line_number_is_the_id(tmp_path):
     assert vocabulary.tokens == ("a", "##b", "é\u2028x")
     assert vocabulary.ids == {"a": 0, "##b": 1, "é\u2028x": 2}
     assert Vocabulary(str(path)).tokens == Vocabulary(vocabulary.tokens).tokens
+    path.write_text("a\nb")  # the last line may lack its end
+    assert Vocabulary(path).tokens == ("a", "b")
 
 
 def test_a_token_of_white_space_in_googles_chinese_vocabulary(tmp_path):
@@ -23,11 +25,6 @@ def test_a_token_of_white_space_in_googles_chinese_vocabulary(tmp_path):
     (tmp_path / "vocab.txt").write_text("a\r\n\r\nb\r\n")
     with pytest.raises(ValueError, match="must not have empty tokens"):
         Vocabulary(tmp_path / "vocab.txt")
-
-
-def test_last_line_may_lack_its_end(tmp_path):
-    (tmp_path / "vocab.txt").write_text("a\nb")
-    assert Vocabulary(tmp_path / "vocab.txt").tokens == ("a", "b")
 
 
 def test_save_and_read_back(tmp_path):

@@ -17,14 +17,10 @@ CODES = ["#version: 0.2", "l o", "lo w</w>", "lo w", "e r</w>", "low er</w>"]
 VOCABULARY = [*SPECIALS, "low", "lower", "low@@", "er", "lo@@", "l@@", "o@@", "s", "w"]
 
 
-@pytest.fixture
-def make():
-    """Function that makes a tokenizer of a few codes."""
-
-    def make(codes=CODES, vocabulary=VOCABULARY, *arguments, **options):
-        return BytePairTokenizer(codes, vocabulary, *arguments, **options)
-
-    return make
+@pytest.fixture(scope="module")
+def tokenizer():
+    """A tokenizer of a few codes."""
+    return BytePairTokenizer(CODES, VOCABULARY)
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +61,8 @@ def test_random_words_are_split_as_by_subword_nmt():
         judge = apply.BPE(io.StringIO("\n".join(codes) + "\n"))
         ids = {token: i for i, token in enumerate(vocabulary)}
         found = BytePairTokenizer(codes, vocabulary)(words).to_list()
-        assert found == [
-            [ids.get(p, 3) for p in judge.segment_tokens([w])] for w in words
-        ]
+        pieces = [judge.segment_tokens([word]) for word in words]
+        assert found == [[ids.get(piece, 3) for piece in row] for row in pieces]
 
 
 def test_the_best_pair_is_joined_from_left_to_right():
@@ -81,24 +76,22 @@ def test_the_best_pair_is_joined_from_left_to_right():
     assert joined == [["aa", "a"], ["aaaa", "a"], ["b", "aa"], ["b"], ["aa", "b"]]
 
 
-def test_rows_of_a_few_words(make):
-    tokenizer = make()
-    texts = ["low\u3000 lower", "lows lo", "", " ", "s", "中low", "<s>"]
-    names = [[VOCABULARY[i] for i in row] for row in tokenizer(texts).to_list()]
-    assert names == [
-        ["low", "lower"],
-        ["low@@", "s", "l@@", "<unk>"],
-        [],
-        [],
-        ["s"],
-        ["<unk>", "low"],
-        ["<unk>"] * 3,
-    ]
-    assert tokenizer([b"\xff low"]).to_list() == [[3, 4]]
+def test_rows_of_a_few_words(tokenizer):
+    for text, pieces in {
+        "low\u3000 lower": "low lower",
+        "lows lo": "low@@ s l@@ <unk>",
+        "": "",
+        " ": "",
+        "s": "s",
+        "中low": "<unk> low",
+        "<s>": "<unk> <unk> <unk>",
+        b"\xff low": "<unk> low",
+    }.items():
+        found = [VOCABULARY[i] for i in tokenizer([text])[0].numpy()]
+        assert found == pieces.split(), text
 
 
-def test_ids_become_texts(make):
-    tokenizer = make()
+def test_ids_become_texts(tokenizer):
     ids = [[6, 8, 4, 2, 5], [0, 3, 5, 1, 1], [6, 7, 4, 6, 6]]
     texts = [t.decode() for t in tokenizer.detokenize(tf.constant(ids)).numpy()]
     assert texts == ["lowlolow", "<unk> lower", "lower low lowlow"]
@@ -106,25 +99,23 @@ def test_ids_become_texts(make):
     assert tokenizer.detokenize(ragged).numpy().tolist() == [b"low lower", b"", b"lo"]
 
 
-def test_a_target_has_ids_of_its_own(make):
+def test_a_target_has_ids_of_its_own(tokenizer):
     target = [*SPECIALS, "lower", "low"]
-    tokenizer = make(CODES, VOCABULARY, target)
-    assert tokenizer(["low"]).to_list() == [[4]]
-    assert tokenizer.targets(["low"]).to_list() == [[5]]
-    assert tokenizer.detokenize(tf.constant([[4, 2]])).numpy().tolist() == [b"lower"]
-    sizes = tokenizer.vocabulary_size, tokenizer.target_vocabulary_size
+    both = BytePairTokenizer(CODES, VOCABULARY, target)
+    assert both(["low"]).to_list() == [[4]]
+    assert both.targets(["low"]).to_list() == [[5]]
+    assert both.detokenize(tf.constant([[4, 2]])).numpy().tolist() == [b"lower"]
+    sizes = both.vocabulary_size, both.target_vocabulary_size
     assert sizes == (len(VOCABULARY), len(target))
-    assert make().target_vocabulary_size is None
+    assert tokenizer.target_vocabulary_size is None
 
 
 def test_a_vocabulary_may_mark_the_end_of_a_word():
     """As GPT's."""
-    marks = {"continuation": "", "end_of_word": "</w>"}
-    specials = ["<pad>", "<unk>"]
-    vocabulary = [*specials, "low</w>", "low", "er</w>", "s</w>"]
-    tokenizer = BytePairTokenizer(
-        CODES[:-1], vocabulary, None, **marks, start_token="<pad>", end_token="<pad>"
-    )
+    options = {"continuation": "", "end_of_word": "</w>"}
+    options |= {"start_token": "<pad>", "end_token": "<pad>"}
+    vocabulary = ["<pad>", "<unk>", "low</w>", "low", "er</w>", "s</w>"]
+    tokenizer = BytePairTokenizer(CODES[:-1], vocabulary, **options)
     assert tokenizer(["low lower lows"]).to_list() == [[2, 3, 4, 3, 5]]
     written = tokenizer.detokenize(tf.ragged.constant([[2, 3, 4]], dtype="int32"))
     assert written.numpy().tolist() == [b"low lower"]
@@ -133,14 +124,11 @@ def test_a_vocabulary_may_mark_the_end_of_a_word():
 # Training -----------------------------------------------------------------------------
 
 
-def test_ties_go_by_the_reversed_alphabet():
+def test_ties_go_by_the_reversed_alphabet_and_rare_pairs_are_not_joined():
     texts = ["zy xw ba ab"] * 2
     codes, _ = train_bpe(texts, num_merges=4)
     assert codes == ["#version: 0.2", "z y</w>", "x w</w>", "b a</w>", "a b</w>"]
     assert train_bpe(reversed(texts), num_merges=4)[0] == codes
-
-
-def test_rare_pairs_are_not_joined():
     codes, _ = train_bpe(["ab ab cd"], num_merges=10)
     assert codes == ["#version: 0.2", "a b</w>"]
     assert len(train_bpe(["ab ab cd"], num_merges=10, min_count=1)[0]) == 3

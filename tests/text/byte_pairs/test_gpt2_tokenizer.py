@@ -31,9 +31,8 @@ SPACES = ["\n", "\t", "\u00a0", "\u2003", "\u3000", "\r", "\x85", "\x0b"]
 def rule(tokenizer):
     """OpenAI's `encode`, in plain Python."""
     ids = {token: i for i, token in enumerate(tokenizer.vocabulary)}
-    ranks = {
-        tuple(m.split(" ")): i for i, m in enumerate(tokenizer.get_config()["merges"])
-    }
+    merges = [tuple(merge.split(" ")) for merge in tokenizer.get_config()["merges"]]
+    ranks = {merge: i for i, merge in enumerate(merges)}
     symbols = byte_symbols()
 
     def join(word):
@@ -62,6 +61,14 @@ def tokenizer():
     return GPT2Tokenizer(*train_byte_bpe(CORPUS * 3, 300))
 
 
+def runs_of(characters, longest):
+    """All texts of these characters up to a length."""
+    lengths = range(1, longest + 1)
+    return [
+        "".join(r) for n in lengths for r in itertools.product(characters, repeat=n)
+    ]
+
+
 def random_texts(count, seed=0):
     draw = random.Random(seed)
     pool = [*POOL, *SPACES, *[" "] * 9]
@@ -70,9 +77,7 @@ def random_texts(count, seed=0):
 
 def test_ids_are_those_of_the_rule(tokenizer):
     texts = ["", " ", "\n", *CORPUS, *random_texts(400)]
-    texts += [
-        "".join(run) for n in (1, 2, 3) for run in itertools.product(" \n\t", repeat=n)
-    ]
+    texts += runs_of(" \n\t", 3)
     found, encode = tokenizer(texts), rule(tokenizer)
     assert found.to_list() == [encode(text) for text in texts]
     back = tokenizer.detokenize(found)
@@ -96,9 +101,8 @@ def test_special_tokens_only_when_asked(tokenizer):
     asked = GPT2Tokenizer(**{**tokenizer.get_config(), "special_tokens": True})
     end = [asked.end_id]
     the, old = (tokenizer(word).numpy().tolist() for word in ("the", "old"))
-    assert asked([text, "", END, "the"]).to_list() == [
-        the + end + old + end, [], end, the,
-    ]  # fmt: skip
+    expected = [the + end + old + end, [], end, the]
+    assert asked([text, "", END, "the"]).to_list() == expected
     first = GPT2Tokenizer(**{**tokenizer.get_config(), "start_token": True})
     assert first.framing.begin == (first.end_id,) and not tokenizer.framing.begin
 
@@ -113,9 +117,7 @@ def test_detokenize(tokenizer):
     parts = [b"", b"a", b"a\xc3", b"\xe4\xb8", b"a\xf0\x9f\x99", b"\xf0\x9f\x99\x82"]
     kept = [b"", b"a", b"a", b"", b"a", b"\xf0\x9f\x99\x82"]
     assert without_partial_character(tf.constant(parts)).numpy().tolist() == kept
-
-
-def test_invalid_bytes_become_the_replacement_character(tokenizer):
+    # Invalid bytes become the replacement character.
     found = tokenizer.detokenize(tokenizer(tf.constant([b"a\xffb", b"\xc3"])))
     assert [text.decode() for text in found.numpy()] == ["a\ufffdb", "\ufffd"]
 
@@ -147,10 +149,8 @@ def published(shared):
     """The tokenizer of GPT-2, and that of the library `tokenizers`."""
     tokenizers = pytest.importorskip("tokenizers")
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    files = [
-        str(shared / "oracles" / "vocab" / f"gpt2_bpe_{name}")
-        for name in ("encoder.json", "vocab.bpe")
-    ]
+    folder = shared / "oracles" / "vocab"
+    files = [str(folder / f"gpt2_bpe_{name}") for name in ("encoder.json", "vocab.bpe")]
     peer = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files))
     peer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     return GPT2Tokenizer(*files), peer
@@ -178,11 +178,7 @@ def test_published_ids_are_those_of_tokenizers(published, oracle, count):
 
 @pytest.mark.external
 def test_runs_of_white_space(published):
-    runs = [
-        "".join(run)
-        for n in (1, 2, 3, 4)
-        for run in itertools.product([" ", *SPACES], repeat=n)
-    ]
+    runs = runs_of([" ", *SPACES], 4)
     assert differing(published, [*runs, *(f"a{run}b" for run in runs)]) == []
 
 

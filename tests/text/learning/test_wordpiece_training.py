@@ -5,8 +5,6 @@ import gzip
 import lzma
 import random
 
-import pytest
-
 from zoo.text import WordPieceTokenizer, train_wordpiece
 from zoo.text.learning.wordpiece_training import count_words
 
@@ -19,19 +17,15 @@ def added(vocabulary):
 
 
 def test_words_are_the_tokenizers(google):
-    expected = [w for text in TEXTS for w in google.split(text, True)]
-    assert count_words(TEXTS) == collections.Counter(expected)
-    expected = [w for text in TEXTS for w in google.split(text, False)]
-    assert count_words(TEXTS, lowercase=False) == collections.Counter(expected)
+    for lowercase in (True, False):
+        expected = [w for text in TEXTS for w in google.split(text, lowercase)]
+        assert count_words(TEXTS, lowercase) == collections.Counter(expected)
+    assert count_words(TEXTS) == count_words(TEXTS, True)
 
 
-def test_joins_the_most_frequent_pair_first():
+def test_the_most_frequent_pair_is_joined_first_and_ties_go_by_the_alphabet():
     texts = ["ab"] * 5 + ["cb"] * 4 + ["abd"] * 3
-    vocabulary = train_wordpiece(texts, 1000)
-    assert added(vocabulary) == ["ab", "cb", "abd"]
-
-
-def test_ties_go_by_the_alphabet_and_order_does_not_matter():
+    assert added(train_wordpiece(texts, 1000)) == ["ab", "cb", "abd"]
     texts = ["zy", "xw", "ba", "ab"] * 2
     assert added(train_wordpiece(texts, 1000)) == ["ab", "ba", "xw", "zy"]
     shuffled = random.Random(1).sample(TEXTS, len(TEXTS))
@@ -62,34 +56,24 @@ def test_rare_characters_and_words_are_left_out():
     assert "ж" in vocabulary and "##ж" in vocabulary and "qrs" in vocabulary
 
 
-def test_punctuation_stands_alone():
+def test_punctuation_stands_alone_and_cased_vocabularies_have_capitals():
     vocabulary = train_wordpiece(["a’a 中 a.a"], 1000, character_coverage=1.0)
     assert {"’", "中", "."} < set(vocabulary)
     assert not {"##’", "##中", "##."} & set(vocabulary)
-
-
-def test_cased_vocabulary_has_capitals():
     assert "N" in train_wordpiece(TEXTS, 400, lowercase=False)
     assert "N" not in train_wordpiece(TEXTS, 400)
 
 
 def test_files_are_read_line_by_line(tmp_path):
-    text = "\n".join(TEXTS)
-    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
-    (tmp_path / "a.gz").write_bytes(gzip.compress(text.encode()))
-    (tmp_path / "a.xz").write_bytes(lzma.compress(text.encode()))
-    expected = count_words(TEXTS)
-    for name in ("a.txt", "a.gz", "a.xz"):
+    text, expected = "\n".join(TEXTS).encode(), count_words(TEXTS)
+    packers = {"a.txt": bytes, "a.gz": gzip.compress, "a.xz": lzma.compress}
+    for name, pack in packers.items():
+        (tmp_path / name).write_bytes(pack(text))
         assert count_words([tmp_path / name]) == expected
-    assert count_words(text.encode().split(b"\n")) == expected
+    assert count_words(text.split(b"\n")) == expected
 
 
 def test_long_words_teach_nothing():
     vocabulary = train_wordpiece(["ab" * 60] * 9, 1000)
     assert added(vocabulary) == []
     WordPieceTokenizer(train_wordpiece(["é" * 50, "中"] * 9, 1000, lowercase=False))
-
-
-def test_the_coverage_is_checked():
-    with pytest.raises(ValueError, match="`character_coverage` must be a number"):
-        train_wordpiece(TEXTS, 1000, character_coverage=0)

@@ -64,6 +64,9 @@ def test_special_tokens(tokenizers):
     ]
     assert found == [(47, 47, 0, 1, 48), (22, 22, 0, 1, 39)]
     assert [t.target_vocabulary_size for t in tokenizers.values()] == [None, 35]
+    for target, name in ((False, "vocabulary"), (True, "target_vocabulary")):
+        for piece, id in arguments("separate")[name].items():
+            assert tokenizers["separate"].id_to_token(id, target) == piece
 
 
 def test_a_code_is_one_token_at_the_very_beginning_only(tokenizers):
@@ -78,9 +81,8 @@ def test_a_code_is_one_token_at_the_very_beginning_only(tokenizers):
 
 def test_unusual_texts_have_an_answer(tokenizers):
     tokenizer = tokenizers["joint"]
-    empty, unknown, broken, long = tokenizer(
-        ["", "漢字", b"a\xff", "the cat " * 2500]
-    ).to_list()
+    texts = ["", "漢字", b"a\xff", "the cat " * 2500]
+    empty, unknown, broken, long = tokenizer(texts).to_list()
     assert empty == [] and set(unknown) == {1} and broken[-1] == 1
     assert len(long) == 2500 * 6 and long[:6] == long[-6:] == [2, 37, 1, 34, 8, 17]
     # Special tokens in a text are plain text.

@@ -38,15 +38,8 @@ def test_other_special_tokens():
     assert tokenizer(["a b"]).to_list() == [[3, 0]]
 
 
-def test_a_file_holds_the_tokens(tmp_path):
-    path = tmp_path / "tokens.txt"
-    path.write_bytes("\n".join(TOKENS).encode())
-    assert TokenListTokenizer(path, TARGET).tokens == (*TOKENS,)
-    alone = TokenListTokenizer.from_files(*TokenListTokenizer(TOKENS).to_files())
-    assert alone.target_vocabulary_size is None
-
-
 def test_a_file_in_another_encoding_is_refused(tmp_path):
-    (tmp_path / "tokens.txt").write_bytes(b"\xff\n")
+    path = tmp_path / "tokens.txt"
+    path.write_bytes(b"\xff\n")
     with pytest.raises(ValueError, match="must be UTF-8"):
-        TokenListTokenizer(tmp_path / "tokens.txt")
+        TokenListTokenizer(path)

@@ -28,10 +28,10 @@ def test_every_word_is_its_characters(length):
     speller = UnicodeSpeller(CHARACTERS, max_characters=length)
     found = speller.spell(TEXT)
     assert found.dtype == tf.int32 and found.shape == (len(TEXT), length)
-    assert found.numpy().tolist() == [plain(word, length, length) for word in TEXT]
+    expected = [plain(word, length, length) for word in TEXT]
+    assert found.numpy().tolist() == expected
     graph = tf.function(speller.spell)(tf.constant([TEXT, TEXT[::-1]]))
-    assert graph[0].numpy().tolist() == found.numpy().tolist()
-    assert graph[1].numpy().tolist() == found.numpy().tolist()[::-1]
+    assert graph.numpy().tolist() == [expected, expected[::-1]]
     assert speller.vocabulary_size == len(CHARACTERS) + 1
 
 
@@ -40,13 +40,9 @@ def test_rows_are_no_longer_than_needed_and_empty_where_no_word_is():
     found = speller.spell([["the", ""], ["<eos>", "a"]]).numpy()
     assert found.shape == (2, 2, 5) and not found[0, 1].any()
     assert speller.spell(tf.zeros((2, 0), tf.string)).shape == (2, 0, 3)
-    assert speller.spell(["", "a"], [True, False]).numpy().tolist() == [
-        plain("", 50, 3),
-        [0, 0, 0],
-    ]
-
-
-def test_bytes_that_are_no_characters_are_dropped():
+    found = speller.spell(["", "a"], [True, False]).numpy().tolist()
+    assert found == [plain("", 50, 3), [0, 0, 0]]
+    # Bytes that are no characters are dropped.
     speller = UnicodeSpeller(CHARACTERS, WORDS)
     found = speller.spell([b"t\xffe", b"t\xe4\xb8"]).numpy().tolist()
     assert found == [plain("te", 50, 4), plain("t", 50, 4)]
@@ -69,15 +65,11 @@ def test_a_models_inputs_in_a_dataset():
     speller = UnicodeSpeller(CHARACTERS, WORDS)
     tokens = tf.constant([["<bos>", "the", "<eos>"], ["<bos>", "<eos>", ""]])
     mask = tf.constant([[1, 1, 1], [1, 1, 0]])
-    data = tf.data.Dataset.from_tensors((tokens, mask))
-    (found,) = data.map(
-        lambda tokens, mask: speller.inputs({"tokens": tokens, "padding_mask": mask})
-    )
+    features = {"tokens": tokens, "padding_mask": mask}
+    (found,) = tf.data.Dataset.from_tensors(features).map(speller.inputs)
     assert found["word_ids"].numpy().tolist() == [[1, 4, 2], [1, 2, 3]]
     assert found["padding_mask"].numpy().tolist() == mask.numpy().tolist()
     assert found["character_ids"][0, 0].numpy().tolist() == plain("<bos>", 50, 5)
     assert not found["character_ids"][1, 2].numpy().any()
-    plainly = UnicodeSpeller(CHARACTERS).inputs(
-        {"tokens": tokens, "padding_mask": mask}
-    )
-    assert plainly.keys() == {"character_ids", "padding_mask"}
+    without = UnicodeSpeller(CHARACTERS).inputs(features)
+    assert without.keys() == {"character_ids", "padding_mask"}

@@ -35,14 +35,16 @@ def counted(lowercase, digits):
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("digits", [False, True])
 @pytest.mark.parametrize("minimum", [1, 2, 3])
-def test_words_are_counted(lowercase, digits, minimum):
+def test_words_are_counted(lowercase, digits, minimum, tmp_path):
     counts = counted(lowercase, digits)
     expected = sorted(counts, key=lambda word: (-counts[word], word))
     expected = [word for word in expected if counts[word] >= minimum]
     found = count_words(CORPUS, minimum, None, lowercase, digits)
     assert found == expected and len(expected) > 1 - (minimum > 2)
     assert count_words(CORPUS, minimum, 2, lowercase, digits) == expected[:2]
-    WordTokenizer(found, lowercase, digits)
+    save_vocabulary(found, tmp_path / "words.txt")
+    tokenizer = WordTokenizer(tmp_path / "words.txt", lowercase, digits)
+    assert tokenizer.vocabulary == tuple(found)
 
 
 def test_files_are_counted_as_texts(tmp_path):
@@ -77,13 +79,10 @@ def test_growing_keeps_every_id():
         extend_tokenizer(old, "dog")
 
 
-def test_growing_leaves_out_what_no_text_gives():
+def test_growing_leaves_out_what_no_text_gives_and_keeps_hashes():
     old = WordTokenizer(["the"], True, True)
     new, places = extend_tokenizer(old, ["Rome", "rome", "1984", "0000", "<s>", "The"])
     assert [new.vocabulary[1:], places] == [("rome", "0000"), [1, 3]]
-
-
-def test_random_words_stay_at_the_same_distance():
     old = WordTokenizer(["the"], unknown="random")
     new = extend_tokenizer(old, ["cat", "dog"])[0]
     np.testing.assert_array_equal(new.ids(["xyz"]), old.ids(["xyz"]) + 2)
@@ -100,9 +99,3 @@ def test_pretrained_vectors_find_their_words():
     assert ids.shape == (0,) and rows.shape == (0, 3)
     with pytest.raises(ValueError, match="6 words and 7 vectors"):
         match_vectors(tokenizer, words[:6], vectors)
-
-
-def test_a_saved_vocabulary_is_the_counted_one(tmp_path):
-    words = count_words(CORPUS, 1)
-    save_vocabulary(words, tmp_path / "words.txt")
-    assert WordTokenizer(tmp_path / "words.txt").vocabulary == tuple(words)
