@@ -29,7 +29,7 @@ from zoo.text import (
 )
 
 OPTIONS = [
-    (name, option)
+    pytest.param(name, option, id=f"{name} {option.opts[0]}")
     for name, command in main.commands.items()
     for option in command.params
     if isinstance(option.type, Number)
@@ -63,7 +63,7 @@ OWN_CHECKS = {  # seeds may be a list, a tagger may have no vocabulary
     (zoo.make_tagger, "minimum"),
 }
 ARGUMENTS = [
-    (function, name)
+    pytest.param(function, name, id=f"{function.__name__} {name}")
     for function, options in FUNCTIONS.items()
     for name in [*inspect.signature(function).parameters, *options]
     if name in RULES and (function, name) not in OWN_CHECKS
@@ -86,9 +86,7 @@ def test_every_option_that_is_a_number_has_a_rule():
         assert not wrong, f"{name} {wrong}"
 
 
-@pytest.mark.parametrize(
-    "command, option", OPTIONS, ids=[f"{name} {o.opts[0]}" for name, o in OPTIONS]
-)
+@pytest.mark.parametrize("command, option", OPTIONS)
 def test_options_out_of_range_are_errors(command, option):
     flag, rule = option.opts[0], RULES[option.type.argument]
     for number in [*wrong_numbers(rule), "1,5", "auto-", ""]:
@@ -105,9 +103,7 @@ def repr_of(number):
     return str(number)
 
 
-@pytest.mark.parametrize(
-    "function, name", ARGUMENTS, ids=[f"{f.__name__} {name}" for f, name in ARGUMENTS]
-)
+@pytest.mark.parametrize("function, name", ARGUMENTS)
 def test_arguments_out_of_range_are_errors(function, name):
     """Before any work: the other arguments are not used."""
     parameters = inspect.signature(function).parameters
@@ -116,7 +112,7 @@ def test_arguments_out_of_range_are_errors(function, name):
         for p in parameters.values()
         if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
     }
-    wrong = [*wrong_numbers(RULES[name])[:5], True, "3", [1], np.float32("nan")]
+    wrong = [*wrong_numbers(RULES[name]), True, "3", [1], np.float32("nan")]
     if name in parameters and parameters[name].default is not None:
         wrong.append(None)
     for number in wrong:
@@ -134,12 +130,12 @@ def test_word_vectors(name):
 
 
 def test_options_whose_default_is_a_number_are_not_none():
-    for name in ("batch_size", "layer_decay"):
+    finetune = functools.partial(zoo.finetune_ulmfit, "p", ["a"], ["b"])
+    tag = functools.partial(zoo.make_tagger, [["a"]], [["b"]])
+    names = {"batch_size": finetune, "layer_decay": finetune}
+    for name, call in (names | {"head_dropout": tag, "learning_rate": tag}).items():
         with pytest.raises(ValueError, match=f"`{name}` must be an? .*: None"):
-            zoo.finetune_ulmfit("p", ["a"], ["b"], **{name: None})
-    for name in ("head_dropout", "learning_rate"):
-        with pytest.raises(ValueError, match=f"`{name}` must be a .*: None"):
-            zoo.make_tagger([["a"]], [["b"]], **{name: None})
+            call(**{name: None})
 
 
 def test_lists_of_numbers():
@@ -173,12 +169,8 @@ def test_layers(make_task):
 
 
 def test_options_of_tasks_and_configs_are_not_restricted():
-    options = {
-        "head": "biattentive",
-        "window": 2000,
-        "vocabulary_size": 0,
-        "rows": None,
-    }
+    options = {"head": "biattentive", "window": 2000, "vocabulary_size": 0}
+    options["rows"] = None
     assert check_numbers(options) == options
     with pytest.raises(ValueError, match="`sequence_length` must be an integer"):
         check_numbers({**options, "sequence_length": 1.5})

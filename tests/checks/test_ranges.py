@@ -103,15 +103,8 @@ def make_options(objective, **options):
 # Those of a user, which other tests register, check what they want.
 CONFIGS = [f.backbone.config_class for f in FAMILIES.values()]
 CONFIGS = [kind for kind in CONFIGS if kind.__module__.startswith("zoo.")]
-MAKERS = {
-    **{
-        kind.Options: functools.partial(make_options, n)
-        for n, kind in OBJECTIVES.items()
-    },
-    **{kind: kind for kind in CONFIGS},
-    SkipGramTraining: SkipGramTraining,
-    Recipe: make_recipe,
-}
+MAKERS = {o.Options: functools.partial(make_options, n) for n, o in OBJECTIVES.items()}
+MAKERS |= {kind: kind for kind in [*CONFIGS, SkipGramTraining]} | {Recipe: make_recipe}
 FIELDS = [(kind, field) for kind in MAKERS for field in dataclasses.fields(kind)]
 
 

@@ -3,30 +3,26 @@
 import errno
 import json
 import re
+from unittest import mock
 
-import keras
 import pytest
 import tiny
 from click.testing import CliRunner
 from command_line import run
+from tiny_bert import tiny_bert
 
 import zoo
 from zoo.checkpoint import read_vectors
 from zoo.commands.main import main
 from zoo.data import as_numbers
 from zoo.programs.finetune import labelled_rows
-from zoo.registry import build_backbone
-from zoo.text import WordPieceTokenizer
 
 
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory):
     """Directory of a tiny backbone with its tokenizer."""
     directory = tmp_path_factory.mktemp("cli") / "preset"
-    keras.utils.set_random_seed(1)
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    backbone.save_to_preset(directory)
+    tiny_bert().save_to_preset(directory)
     return directory
 
 
@@ -44,10 +40,8 @@ def table(tmp_path_factory):
 def model(preset, table, tmp_path_factory):
     """A fine-tuned .keras file."""
     path = tmp_path_factory.mktemp("cli") / "model.keras"
-    run(
-        "finetune", preset, "--data", table, "--output", path, "--epochs", 12,
-        "--learning-rate", 0.01, "--batch-size", 8,
-    )  # fmt: skip
+    command = ("finetune", preset, "--data", table, "--output", path)
+    run(*command, "--epochs", 12, "--learning-rate", 0.01, "--batch-size", 8)
     return path
 
 
@@ -95,17 +89,14 @@ def test_the_best_epoch_is_kept(preset, table, tmp_path):
 @pytest.mark.slow
 def test_finetune_passes_options_to_the_task(preset, table, tmp_path):
     command = ("finetune", preset, "--data", table, "--output", tmp_path / "a.keras")
-    command = (*command, "--report", tmp_path / "report", "--epochs", 1)
-    options = ("--option", "head=concat_pooling", "--option", "head_dropout=0.0")
-    run(*command, *options)
+    command += ("--report", tmp_path / "report", "--epochs", 1)
+    run(*command, "--option", "head=concat_pooling", "--option", "head_dropout=0.0")
     found = zoo.load_model(tmp_path / "a.keras").options
     assert found["head"] == "concat_pooling" and found["head_dropout"] == 0.0
+    rule = "must be NAME=VALUE, with a name that is no option of this command."
     for wrong in ("head", "seed=1", "a b=1"):
         output = run(*command, "--option", wrong, code=1)
-        assert (
-            f"must be NAME=VALUE, with a name that is no option of this command. "
-            f"Received: {wrong!r}" in output
-        )
+        assert f"{rule} Received: {wrong!r}" in output
     output = run(*command, "--option", "hed=linear", code=1)
     assert "Received: 'hed'. Did you mean 'head'?" in output
 
@@ -158,9 +149,8 @@ def test_columns_are_options(preset, model, tmp_path):
     path = tmp_path / "train.csv"
     path.write_text("Satz,Art,Ort\n" + "a good film,good,x\na bad film,bad,y\n" * 4)
     common = ("--data", path)
-    assert "--text-column NAME --label-column NAME" in run(
-        "evaluate", model, *common, code=1
-    )
+    output = run("evaluate", model, *common, code=1)
+    assert "--text-column NAME --label-column NAME" in output
     scores = json.loads(run("evaluate", model, *common, *columns).splitlines()[-1])
     assert scores["accuracy"] == 1
     output = tmp_path / "model.keras"
@@ -189,12 +179,9 @@ def test_export_and_doctor(model, tmp_path):
     assert "its own, 'text_classifier'. Received: 'text_embedder' for" in output
 
 
-def test_doctor_of_nothing_is_one_line(tmp_path):
+def test_fill_mask_convert_and_doctor_of_nothing(preset, tmp_path):
     output = run("doctor", tmp_path, code=1)
     assert output.startswith("Error: ") and "Traceback" not in output
-
-
-def test_fill_mask_and_convert(preset, tmp_path):
     with pytest.warns(UserWarning, match="no masked_lm_head"):
         output = run("fill-mask", preset, "a [MASK] film", "-k", 2)
     assert output.splitlines()[0] == "a [MASK] film"
@@ -233,12 +220,6 @@ def test_pretrain_writes_a_preset_and_resumes(tmp_path):
 def test_list_and_info():
     assert "bert_mini_en_uncased_books" in run("list", "--family", "bert")
     assert json.loads(run("info", "bert_mini_en_uncased_books"))["family"] == "bert"
-    output = run("list", "--family", "brt", code=1)
-    assert "must be one that has presets: bert, " in output and "brt" in output
-    assert "Did you mean" in run("info", "bert_mini_en_uncased_book", code=1)
-    assert "recipe" in run(
-        "pretrain", "bert", "--data", ".", "--output", "x", "--recipe", "no", code=1
-    )
 
 
 def test_vectors(tmp_path):
@@ -303,19 +284,14 @@ def test_models_that_a_command_does_not_take(preset, model, tmp_path, monkeypatc
     options = ["--to", "hugging_face", "--half"]
     output = run("convert", preset, tmp_path / "b", *options, code=1)
     assert "`dtype` must be \"float32\" for the layout 'hugging_face'" in output
-
-    def diverged(*arguments, **options):
-        raise FloatingPointError("The loss is nan after update 3.")
-
-    monkeypatch.setattr("zoo.from_preset", diverged)
+    diverged = FloatingPointError("The loss is nan after update 3.")
+    monkeypatch.setattr("zoo.from_preset", mock.Mock(side_effect=diverged))
     output = run("convert", preset, tmp_path / "b", code=1)
     assert output == "Error: The loss is nan after update 3.\n"
 
 
 def test_a_closed_pipe_is_no_error(monkeypatch):
-    def broken(*arguments, **options):
-        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-
+    broken = mock.Mock(side_effect=BrokenPipeError(errno.EPIPE, "Broken pipe"))
     monkeypatch.setattr("zoo.presets.list_presets", broken)
     result = CliRunner().invoke(main, ["list"])
     assert "Error" not in result.output

@@ -8,13 +8,11 @@ import subprocess
 import sys
 import time
 
-import keras
 import pytest
 import tiny
+from tiny_bert import tiny_bert
 
 import zoo
-from zoo.registry import build_backbone
-from zoo.text import WordPieceTokenizer
 
 SOON = 10  # seconds; one or two on a machine that does nothing else
 BUSY = 12.0  # seconds, after which TensorFlow is imported and the work has begun
@@ -104,9 +102,7 @@ def test_whatever_a_command_does_it_ends(work, tmp_path):
 def folder(tmp_path_factory):
     """A directory with a preset, a model, and files for all commands."""
     folder = tmp_path_factory.mktemp("interrupts")
-    keras.utils.set_random_seed(1)
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
+    backbone = tiny_bert()
     backbone.save_to_preset(folder / "P")
     model = zoo.TextClassifier(backbone, backbone.tokenizer, labels=tiny.LABELS)
     model.save(folder / "M.keras")

@@ -156,9 +156,8 @@ def test_options_that_hold_each_other():
 def test_a_checkpoint(tmp_path, name):
     suffix, write = CHECKPOINTS[name]
     path = write(tmp_path / f"file{suffix}")
-    with pytest.raises(
-        ValueError, match=rf"{path.with_suffix('')}.*` must hold a comp"
-    ):
+    message = rf"{path.with_suffix('')}.*` must hold a comp"
+    with pytest.raises(ValueError, match=message):
         dict(open_checkpoint(path))
 
 

@@ -2,13 +2,12 @@
 
 import errno
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from disk import full_disk
+from python_process import run_python
 
 from zoo.checkpoint import save_checkpoint, write_vectors
 from zoo.data import write_conll, write_records, write_word_corpus
@@ -102,12 +101,7 @@ with full_disk(int(sys.argv[1])):
 @pytest.mark.parametrize("size", [0, 2000, 6000])
 def test_hdf5_does_not_crash_the_process(tmp_path, size):
     path = tmp_path / "a.h5"
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(size), str(path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert done.returncode == 0 and done.stderr == ""
+    done = run_python(PROGRAM, size, path)
+    assert done.stderr == ""
     assert f"while writing {path}. Nothing was written." in done.stdout
     assert not files(tmp_path)

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import tiny
+from tiny_bert import tiny_bert
 
 import zoo
 from benchmarks.tables import stored_results
@@ -46,21 +47,18 @@ def write(path, value):
     return path
 
 
-@pytest.fixture(scope="module")
+@functools.cache
 def embedder():
     """A small model of vectors."""
-    from zoo.registry import build_backbone
-    from zoo.text import WordPieceTokenizer
-
-    backbone = build_backbone("bert", tiny.CONFIG)
-    return zoo.TextEmbedder(backbone, WordPieceTokenizer(tiny.VOCABULARY))
+    backbone = tiny_bert()
+    return zoo.TextEmbedder(backbone, backbone.tokenizer)
 
 
-def part_of_vectors(folder, embedder):
+def part_of_vectors(folder):
     output = folder / "v.npy"
-    part = text_vectors._Part(output, embedder, iter([]))
+    part = text_vectors._Part(output, embedder(), iter([]))
     part.add(TEXTS[:1], np.ones((1, part.width), "float32"))
-    embed = functools.partial(zoo.embed, TEXTS, embedder, output=output, verbose=0)
+    embed = functools.partial(zoo.embed, TEXTS, embedder(), output=output, verbose=0)
     return folder / "v.npy.part.json", embed
 
 
@@ -98,11 +96,9 @@ def preset(folder):
 
 
 def recipe_of_run(folder):
-    recipe = Recipe.from_json(tiny.recipe())
-    running.begin(recipe, folder)
-    return folder / running.RECIPE_FILE, functools.partial(
-        running.begin, recipe, folder
-    )
+    begin = functools.partial(running.begin, Recipe.from_json(tiny.recipe()), folder)
+    begin()
+    return folder / running.RECIPE_FILE, begin
 
 
 def files_of_run(folder):
@@ -116,9 +112,8 @@ def files_of_run(folder):
 def vocabulary_of_run(folder):
     found = zoo.text.train_byte_bpe(TEXTS, 260)
     run = object.__new__(CausalRows)
-    return write(folder / "vocabulary.json", found), lambda: run.learn_tokenizer(
-        [], folder
-    )
+    learn = functools.partial(run.learn_tokenizer, [], folder)
+    return write(folder / "vocabulary.json", found), learn
 
 
 def table(folder):
@@ -128,6 +123,7 @@ def table(folder):
     return path, functools.partial(stored_results.stored, "a", **options)
 
 
+# Functions of a folder that make a sound file, and a call that reads it.
 READERS = {
     "part of vectors": part_of_vectors,
     "run of a comparison": lambda folder: suite(
@@ -145,18 +141,6 @@ READERS = {
 }
 
 
-@pytest.fixture
-def prepare(tmp_path, request):
-    """Function of a name in `READERS`: a sound file, and a call that reads it."""
-
-    def prepare(name):
-        if name == "part of vectors":
-            return part_of_vectors(tmp_path, request.getfixturevalue("embedder"))
-        return READERS[name](tmp_path)
-
-    return prepare
-
-
 def check_message(error, path):
     message = str(error)
     assert str(path) in message or str(path.parent) in message, message
@@ -165,8 +149,8 @@ def check_message(error, path):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_damaged_file_is_an_error_that_names_it(name, prepare):
-    path, read = prepare(name)
+def test_a_damaged_file_is_an_error_that_names_it(name, tmp_path):
+    path, read = READERS[name](tmp_path)
     sound = path.read_bytes()
     for damage in DAMAGES.values():
         path.write_bytes(damage(sound) if callable(damage) else damage)
@@ -194,8 +178,8 @@ def places(value, depth=0):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_wrong_value_is_accepted_or_an_error_that_names_the_file(name, prepare):
-    path, read = prepare(name)
+def test_a_wrong_value_is_accepted_or_an_error_that_names_the_file(name, tmp_path):
+    path, read = READERS[name](tmp_path)
     sound = path.read_bytes()
     value = json.loads(sound)
     for place in places(value):
@@ -210,7 +194,7 @@ def test_a_wrong_value_is_accepted_or_an_error_that_names_the_file(name, prepare
             except (ValueError, FileExistsError) as error:
                 check_message(error, path)
             if not path.exists():  # the vectors were completed
-                path, read = prepare(name)
+                path, read = READERS[name](tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"text\n", bytes(range(256)) * 9])
@@ -222,9 +206,8 @@ def test_damaged_checkpoints_and_logs(content, tmp_path):
         "1.npz": lambda: averages._weights(1),
     }.items():
         path = tmp_path / name
-        path.write_bytes(
-            b"epoch\n" + content + b"x\n" if name == "log.csv" else content
-        )
+        head, tail = (b"epoch\n", b"x\n") if name == "log.csv" else (b"", b"")
+        path.write_bytes(head + content + tail)
         with pytest.raises(ValueError) as caught:
             read()
         check_message(caught.value, path)
@@ -239,10 +222,7 @@ def test_shapes():
         ({"a": None}, "`a` must be an integer. Received: None"),
         ({"a": True}, "`a` must be an integer. Received: True"),
         ({"a": 1, "b": [1]}, r"`b\[0\]` must be a string. Received: 1"),
-        (
-            {"a": 1, "c": {"x": []}},
-            r"`c.x` must be a number or a string. Received: \[\]",
-        ),
+        ({"a": 1, "c": {"x": {}}}, "`c.x` must be a number or a string. Received: {}"),
     ):
         with pytest.raises(ValueError, match=f"^{message}$"):
             check_shape(value, shape, "the file")
