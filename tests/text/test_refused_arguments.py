@@ -107,8 +107,13 @@ VALUES = {
     text.train_byte_bpe: [((["a"], 256), "must hold at least 257")],
     text.train_fastai_vocabulary: [
         ((["a"], 8), "`size` must hold the 9 special tokens"),
+        ((["a"], 99, 0), "`minimum_count` must be an integer from 1"),
     ],
-    text.train_wordpiece: [((["low"], 9), "must hold the special .* Received: .*=9")],
+    text.train_wordpiece: [
+        ((["low"], 9), "must hold the special .* Received: .*=9"),
+        ((["low"], 99, True, 0), "`character_coverage` must be a number"),
+    ],
+    text.count_words: [((["a"], 0), "`minimum` must be an integer from 1")],
     text.read_tree: [
         ((SITS + SITS,), "must be one bracket. Received: 2"),
         (("",), "must be one bracket. Received: 0"),
