@@ -45,17 +45,21 @@ def write_json(path, **values):
     path.write_text(json.dumps({k: v for k, v in values.items() if v is not ...}))
 
 
+def set_value(values, name, value):
+    """Changes a dict; `a.b` is a value of a section, and `...` removes one."""
+    *sections, key = name.split(".")
+    for part in sections:
+        values = values[part]
+    values[key] = value
+    if value is ...:
+        del values[key]
+
+
 def change_json(path, **changes):
-    """Updates a JSON file; `a.b` is a value of a section, and `...` removes one."""
+    """Updates a JSON file; see `set_value`."""
     values = json.loads(path.read_text("utf-8"))
     for name, value in changes.items():
-        *sections, key = name.split(".")
-        section = values
-        for part in sections:
-            section = section[part]
-        section[key] = value
-        if value is ...:
-            del section[key]
+        set_value(values, name, value)
     path.write_text(json.dumps(values), "utf-8")
 
 

@@ -1,7 +1,38 @@
-"""Options in files of other programs that cannot be computed or contradict others."""
+"""Files of other programs that do not fit, or whose options cannot be computed."""
 
-# Row of the table of layouts and file to changes and message; a dot in a name leads
-# into a section, and `...` removes a value.
+from many_langs_reference import CHARACTERS, WORDS, format_dictionary
+
+SIZE = 13  # rows of the tables of the tiny Marian
+FAIRSEQ_OPTIONS = (
+    ("adaptive_input", True),
+    ("adaptive_softmax_cutoff", [10, 20]),
+    ("cross_self_attention", True),
+    ("no_cross_attention", True),
+    ("no_token_positional_embeddings", True),
+    ("no_decoder_final_norm", True),
+    ("encoder_layers_to_keep", "0"),
+    ("quant_noise_scalar", 0.5),
+    ("decoder_attention_heads", 2),
+    ("decoder_normalize_before", True),
+    ("decoder_learned_pos", True),
+    ("decoder_embed_dim", 16),
+    ("decoder_output_dim", 4),
+    ("activation_fn", "linear"),
+    ("encoder_attention_heads", "4"),
+    ("dropout", None),
+)
+
+
+def entries(found, *names, **more):
+    """A dictionary of ELMoForManyLangs without some entries, which has others."""
+    kept = [name for name in found if name not in names]
+    numbers = {**{name: i for i, name in enumerate(kept)}, **more}
+    return lambda _: format_dictionary(numbers).encode()
+
+
+# Row of the table of layouts and file to changes and message. Changes are a dict of
+# options, where a dot in a name leads into a section and `...` removes a value, or a
+# function of the bytes of the file to others.
 REFUSED = {
     ("bert hugging_face", "config.json"): (
         ({"model_type": "roberta"}, "`model_type` must be.*'roberta'"),
@@ -19,6 +50,9 @@ REFUSED = {
             r"'block_0/intermediate/kernel' must be \(8, 13\); "
             r"'bert.encoder.layer.0.intermediate.dense.weight' is \(12, 8\)",
         ),
+    ),
+    ("bert hugging_face", "vocab.txt"): (
+        (lambda text: text + b"more\n", r"18 tokens, 17 rows, in `.*vocab\.txt`"),
     ),
     ("bert hugging_face", "tokenizer_config.json"): (
         ({"word_tokenizer_type": "mecab"}, "must be one of .*Received: .*mecab"),
@@ -91,10 +125,66 @@ REFUSED = {
         ({"norm_epsilon": 1e-12}, "`norm_epsilon` must be 1e-06"),
         ({"dropout_rate": 1.0}, r"`dropout_rate` of .* in \[0, 1\)"),
     ),
+    **{
+        (f"marian {name}", f"{side}.spm"): (
+            (lambda content: content[:99], "must be a SentencePiece model"),
+        )
+        for name in ("joint", "separate", "npz")
+        for side in ("source", "target")
+    },
+    ("marian npz", "model.npz"): (
+        ({"type": "s2s"}, "`type` must be one of 'transformer'"),
+        ({"transformer-postprocess": "da"}, r"Received: \('', 'da', ''\)"),
+        ({"transformer-postprocess-emb": "dn"}, "`transformer-postprocess-emb` must"),
+        ({"transformer-decoder-autoreg": "rnn"}, "Received: 'rnn'"),
+        ({"transformer-ffn-activation": "gelu"}, "`transformer-ffn-activation` must"),
+        ({"transformer-train-position-embeddings": True}, "train-position-embeddings`"),
+        ({"transformer-tied-layers": [1, 1]}, "`transformer-tied-layers` must"),
+        ({"dim-vocabs": [SIZE, SIZE + 1]}, "`dim-vocabs` must be two equal sizes"),
+        ({"dim-vocabs": [SIZE + 1] * 2}, "13 pieces in .* and 14 rows"),
+        ({"dim-emb": "x"}, "`dim-emb` of .* must be an integer"),
+        ({"enc-depth": 1}, "unused: 'encoder_l2"),
+        ({"tied-embeddings-all": False}, "must hold 'encoder_Wemb'"),
+    ),
+    ("marian npz", "opus.vocab.yml"): (
+        (lambda text: text[: text.rindex(b'"piece')], "12 pieces in .* and 13 rows"),
+    ),
+    ("fairseq post_norm", "model.pt"): (
+        *(
+            ({name: value}, rf"(?=.*model\.pt).*{name}.*Received: ")
+            for name, value in FAIRSEQ_OPTIONS
+        ),
+        ({"encoder_layers": 3}, "missing|more than"),
+        ({"target_lang": "fr"}, "dictionary of the language 'fr'"),
+    ),
+    ("fairseq pre_norm", "model.pt"): (
+        ({"max_target_positions": 30}, "must be equal"),
+    ),
+    ("fairseq post_norm", "dict.en.txt"): (
+        (lambda text: text + b"new 1\n", "a token for every row"),
+        (lambda text: text.replace(b" ", b"\t", 1), "a space and its count"),
+        (lambda text: text + text.split(b"\n")[0] + b"\n", "a new token"),
+        (lambda text: text + b"<unk> 3\n", "a new token"),
+        (lambda text: text.replace(b"the ", b"teh ", 1), "dictionaries .* the same"),
+    ),
+    ("fairseq post_norm", "bpecodes"): (
+        (lambda _: b"a b c d\n", "two symbols.*line 1"),
+    ),
+    ("ctranslate2", "source_vocabulary.json"): (
+        (lambda text: text.replace(b'"a", ', b""), "of the source must have 7 tokens"),
+        (lambda _: b"[1]", "must be a list of tokens"),
+        (lambda text: text.replace(b"<s>", b"x"), "special token '<s>'"),
+    ),
+    ("opennmt_tf", "target_vocabulary.txt"): (
+        (lambda text: text[:-2], "of the target must have 10 tokens"),
+    ),
     ("opennmt_tf", "transformer_config.json"): (
         ({"num_heads": ...}, "`num_heads` of .* must be an integer"),
         ({"num_heads": 3}, "`num_heads` must divide"),
         ({"ffn_activation": "elu"}, "`ffn_activation` must be one of"),
+    ),
+    ("tensor2tensor", "vocab.x.subwords"): (
+        (lambda text: text[4:], "must have a line for every row"),
     ),
     ("tensor2tensor", "hparams.json"): (
         ({"norm_type": "noam"}, "`norm_type` must be 'layer'"),
@@ -131,6 +221,32 @@ REFUSED = {
     ),
     ("elmo tf1", "options.json"): (
         ({"char_cnn.n_characters": 300}, "must be 262.*261"),
+    ),
+    ("elmo tf1", "vocab-2016-09-10.txt"): (
+        (lambda text: text[:-2], "softmax's 8 rows.* 7 words"),
+        (lambda text: text + b"a\n", "8 rows.* 9 words"),
+        (lambda text: b"\n".join(text.split()[::-1]), "must begin with <S>"),
+        (lambda text: text[4:] + b"cat\n", "repeated tokens"),
+    ),
+    ("many_langs", "encoder.pkl"): (
+        (lambda _: b"\x80\x02}.", "encoder.pkl.*of torch 0.4"),
+    ),
+    ("many_langs", "char.dic"): (
+        (lambda _: b"a\t0\nb", "a tab and its id.* line 2: 'b'"),
+        (lambda _: b"a\t0\nb\t-1\n", "a tab and its id.*line 2"),
+        (lambda _: b"a\t0\n\nb\t1\n", "a tab and its id.*line 2"),
+        (lambda _: b"a\t0\na\t1\n", "every id once.*line 2"),
+        (lambda _: b"a\t0\nb\t0\n", "every id once.*line 2"),
+        (lambda _: b"0\n1\n", "every id once.*line 2"),
+        (lambda _: b"a\t0\nb\t2\n", "below 2.* 2, of 'b'"),
+        (lambda _: b"", "char.dic.*must hold <pad>"),
+        (entries(CHARACTERS, "a"), "encoder/embeddi"),
+        (entries(CHARACTERS, "<pad>"), "hold <pad>"),
+        (entries(CHARACTERS, "<bow>", b=16), "must include.*without <bow>"),
+    ),
+    ("many_langs", "word.dic"): (
+        (entries(WORDS, "the"), "'word_embedding/emb"),
+        (entries(WORDS, "<oov>", b=9), "must include.*without <oov>"),
     ),
     ("many_langs", "config.json"): (
         ({"config_path": ...}, "must name another configuration"),

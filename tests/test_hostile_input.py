@@ -1,8 +1,6 @@
 """Bad input: a clear error or a defined answer; nothing executed, nothing left."""
 
 import json
-import pickle
-import zipfile
 
 import numpy as np
 import pytest
@@ -48,78 +46,6 @@ def test_bad_labels_in_a_dataset_stop_the_run(classifier):
     data = tf.data.Dataset.from_tensor_slices((["a film"], ["fine"])).batch(1)
     with pytest.raises(tf.errors.InvalidArgumentError, match="must hold labels"):
         classifier.fit(data, verbose=0)
-
-
-class Bomb:
-    """Leaves a file behind if it is unpickled."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return (open, (self.path, "w"))
-
-
-@pytest.fixture
-def hugging_face(tmp_path):
-    """Directory of Hugging Face's layout, without weights yet."""
-    directory = tmp_path / "hugging_face"
-    directory.mkdir()
-    config = {
-        "model_type": "bert", "vocab_size": 64, "hidden_size": 16,
-        "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
-    }  # fmt: skip
-    (directory / "config.json").write_text(json.dumps(config))
-    (directory / "vocab.txt").write_text("\n".join(tiny.VOCABULARY))
-    return directory
-
-
-def test_pickle_with_code_is_not_executed(hugging_face, tmp_path):
-    trace = tmp_path / "executed"
-    with zipfile.ZipFile(hugging_face / "pytorch_model.bin", "w") as archive:
-        archive.writestr("archive/data.pkl", pickle.dumps({"x": Bomb(str(trace))}))
-    with pytest.raises(ValueError, match="refused"):
-        zoo.from_preset(hugging_face)
-    assert not trace.exists()
-
-
-def test_bare_pickle_is_not_executed(hugging_face, tmp_path):
-    trace = tmp_path / "executed"
-    (hugging_face / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb(str(trace))))
-    with pytest.raises(ValueError, match="pytorch_model.bin"):
-        zoo.from_preset(hugging_face)
-    assert not trace.exists()
-
-
-@pytest.mark.parametrize("content", [b"", b"\x00" * 100, b"not a tensor file"])
-def test_truncated_safetensors(hugging_face, content):
-    (hugging_face / "model.safetensors").write_bytes(content)
-    with pytest.raises(ValueError, match="model.safetensors"):
-        zoo.from_preset(hugging_face)
-
-
-def test_failed_preset_leaves_nothing(classifier, tmp_path, monkeypatch):
-    monkeypatch.setattr("zoo.presets.records.sha256", _fail)
-    with pytest.raises(ValueError, match="planted"):
-        classifier.save_to_preset(tmp_path / "preset")
-    assert not list(tmp_path.iterdir())
-
-
-def _fail(*_):
-    raise ValueError("planted")
-
-
-@pytest.mark.parametrize(
-    "preset, error, message",
-    [
-        ("no_such_preset", KeyError, "No preset is called 'no_such_preset'"),
-        ("./nowhere", FileNotFoundError, "must exist. Received: './nowhere'"),
-        ("s3://a/b", ValueError, "begins with hf:// or kaggle://. Received: 's3:"),
-    ],
-)
-def test_unknown_presets(preset, error, message):
-    with pytest.raises(error, match=message):
-        zoo.from_preset(preset)
 
 
 def test_a_preset_names_no_file_of_the_user(classifier, tmp_path):

@@ -9,10 +9,9 @@ import own_family
 import pytest
 import tensorflow as tf
 import tiny
-from click.testing import CliRunner
+from command_line import run
 
 import zoo
-from zoo.commands.main import main
 
 HERE = pathlib.Path(__file__).parent
 VOCABULARY = [*tiny.PLAIN, *tiny.GOOD, *tiny.BAD]
@@ -29,13 +28,6 @@ def preset(tmp_path_factory):
     return directory
 
 
-def invoke(*arguments):
-    """Runs the command line; returns what it printed."""
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 def test_files_fine_tune_evaluate_and_predict(preset, tmp_path):
     queries, _ = tiny.make_texts(40, seed=1)
     texts, labels = tiny.make_texts(40, seed=2)
@@ -47,8 +39,8 @@ def test_files_fine_tune_evaluate_and_predict(preset, tmp_path):
     data, model = tmp_path / "pairs.tsv", tmp_path / "ranker.keras"
     data.write_text("\n".join(lines) + "\n", "utf-8")
     options = ["--data", data, "--task", "pair_ranker", "--output", model]
-    invoke("finetune", preset, *options, "--epochs", 10, "--batch-size", 8)
-    scores = json.loads(invoke("evaluate", model, "--data", data))
+    run("finetune", preset, *options, "--epochs", 10, "--batch-size", 8)
+    scores = json.loads(run("evaluate", model, "--data", data))
     assert scores["accuracy"] > 0.8
     ranker = zoo.load_model(model)
     assert isinstance(ranker, own_family.PairRanker)
@@ -89,7 +81,7 @@ def test_an_export_passes_the_doctor(preset, tmp_path):
     )
     expected = ranker.answer((["a"], ["good"], ["bad film"]))
     assert found["margin"] == pytest.approx(expected["margin"], abs=1e-6)
-    assert "passed" in invoke("doctor", version)
+    assert "passed" in run("doctor", version)
 
 
 @pytest.mark.slow

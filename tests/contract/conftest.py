@@ -1,6 +1,8 @@
 """The contract's table as fixtures."""
 
+import functools
 import itertools
+import shutil
 
 import cases
 import keras
@@ -107,3 +109,22 @@ def build_task(build, tokenizers):
         return task
 
     return make
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """Function of a row: its directory, which no test may change, and its content."""
+
+    @functools.cache
+    def find(row):
+        directory = tmp_path_factory.mktemp("layouts") / "model"
+        row.make(directory)
+        return directory, *layouts.read(directory)
+
+    return find
+
+
+@pytest.fixture
+def damaged(made, tmp_path):
+    """Function of a row: a copy of its directory, to be damaged."""
+    return lambda row: shutil.copytree(made(row)[0], tmp_path / "model")

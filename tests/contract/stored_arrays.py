@@ -2,8 +2,9 @@
 
 import numpy as np
 import test_transformer_ctranslate2 as ctranslate2
+import test_transformer_marian_npz as marian_npz
 from fairseq_files import FILES, write_fairseq
-from foreign_files import save_tensorflow
+from foreign_files import change_json, save_tensorflow
 from torch_pickles import write_state
 
 from zoo.checkpoint import (
@@ -57,3 +58,15 @@ def write_arrays(path, arrays):
         save_tensorflow(path.with_suffix(""), arrays)
     else:
         save_checkpoint(path, arrays)
+
+
+def change_file(path, change):
+    """Changes options of a file, a dict, or its bytes, a function of them."""
+    if callable(change):
+        path.write_bytes(change(path.read_bytes()))
+    elif path.suffix == ".pt":
+        write_fairseq(path, **change)
+    elif path.suffix == ".npz":
+        marian_npz.save(path.parent, change, marian_npz.draw(marian_npz.OPTIONS))
+    else:
+        change_json(path, **change)

@@ -3,15 +3,15 @@
 import functools
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
 from disk import full_disk
 from foreign_files import change_json
-from layouts import DIRECTORIES, read, same
+from layouts import DIRECTORIES, HUB, read, same
 from refused_options import REFUSED
-from stored_arrays import END, find_arrays, read_arrays, write_arrays
+from stored_arrays import END, change_file, find_arrays, read_arrays, write_arrays
+from torch_pickles import Touch, dump, write_zip
 
 import zoo
 from zoo.registry.sources import find_layouts
@@ -39,33 +39,14 @@ FILES = {
     "elmo hdf5": {"options.json", "weights.hdf5"},
     "fastai": {"lm_fwd.pth", "lm_fwd_itos.pkl"},
 }
+# Those whose weights may be in a pickle.
+PICKLED = [
+    name
+    for name, row in DIRECTORIES.items()
+    if row.layout in (HUB, "fairseq", "many_langs", "fastai", "mt_lstm")
+]
 STUBS = ("tensor2tensor", "model_garden")  # whose tokens are too few to split texts
 SLOW = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Function of a row: its directory, which no test may change, and its content."""
-    kept = {}
-
-    def find(row):
-        if row.name not in kept:
-            directory = tmp_path_factory.mktemp("layouts") / "model"
-            row.make(directory)
-            kept[row.name] = directory, *read(directory)
-        return kept[row.name]
-
-    return find
-
-
-@pytest.fixture
-def damaged(made, tmp_path):
-    """Function of a row: a copy of its directory, to be damaged."""
-
-    def copy(row):
-        return shutil.copytree(made(row)[0], tmp_path / "model")
-
-    return copy
 
 
 def error(directory):
@@ -184,17 +165,13 @@ def test_sizes_that_the_weights_contradict_are_an_error(directory, damaged):
 ROWS = [(*key, *row) for key, rows in REFUSED.items() for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "changes", "message"),
-    ROWS,
-    ids=[f"{name}-{'-'.join(changes)}" for name, _, changes, _ in ROWS],
-)
-def test_an_option_that_cannot_be_computed_is_refused(
-    name, file, changes, message, damaged
+@pytest.mark.parametrize(("name", "file", "change", "message"), ROWS)
+def test_what_cannot_be_computed_or_does_not_fit_is_refused(
+    name, file, change, message, damaged
 ):
     row = DIRECTORIES[name]
     path = damaged(row)
-    change_json(path / file, **changes)
+    change_file(path / file, change)
     with pytest.raises((ValueError, FileNotFoundError), match=f"(?s){message}"):
         row.reader.read(path)
         zoo.from_preset(path)
@@ -227,16 +204,24 @@ def test_a_damaged_file_is_named(directory, damaged, made):
         file.write_bytes(content)
 
 
-@pytest.mark.shown("marian separate")
-@pytest.mark.parametrize("name", ["marian joint", "marian separate", "marian npz"])
-def test_a_damaged_model_of_pieces_is_an_error(name, damaged):
-    path = damaged(DIRECTORIES[name])
-    for file in path.glob("*.spm"):
-        content = file.read_bytes()
-        file.write_bytes(content[:99])
-        with pytest.raises(ValueError, match="must be a SentencePiece model"):
-            zoo.from_preset(path)
+@pytest.mark.parametrize("name", PICKLED)
+def test_code_in_a_pickle_is_refused_and_not_executed(name, damaged, tmp_path):
+    row, mark = DIRECTORIES[name], tmp_path / "mark"
+    path = damaged(row)
+    (path / "model.safetensors").unlink(missing_ok=True)
+    files = [file for file in path.iterdir() if file.suffix in (".pt", ".pth", ".pkl")]
+    data = dump({"model": {"a": Touch(mark)}, "args": {"deep": [Touch(mark)]}})
+    archive = write_zip(tmp_path / "a.zip", data, {}).read_bytes()
+    for file in files or [path / "pytorch_model.bin"]:
+        content, messages = file.read_bytes() if files else b"", []
+        for hostile in (archive, data):
+            file.write_bytes(hostile)
+            with pytest.raises(ValueError, match=file.name) as raised:
+                row.reader.read(path)
+            messages += [str(raised.value), error(path)]
+        assert "no code of it was executed" in " ".join(messages)
         file.write_bytes(content)
+    assert not mark.exists()
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import copy
 import json
 
 import pytest
+from foreign_files import change_json
 from layouts import DIRECTORIES, read, same
 
 # How messages call some files whose names vary.
@@ -70,22 +71,9 @@ DEFAULTS = {
 ERRORS = {"elmo hdf5": {"activation"}, "elmo tf1": {"activation"}}
 
 
-@pytest.fixture(params=DIRECTORIES)
-def published(request, tmp_path):
-    """The name of a row, its directory, and what is read from it."""
-    row = DIRECTORIES[request.param]
-    row.make(tmp_path / "model")
-    source, messages = read(tmp_path / "model")
-    assert source.layout == row.layout
-    if request.param == "awd_lstm_lm":  # whose layout has no tokens
-        assert len(messages) == 1 and "no tokenizer" in messages[0]
-    else:
-        assert not messages and source.tokenizer is not None
-    return request.param, tmp_path / "model", source
-
-
-def test_no_file_is_missed_in_silence(published):
-    _, directory, source = published
+def test_no_file_is_missed_in_silence(directory, damaged):
+    directory = damaged(directory)
+    source, _ = read(directory)
     for path in [path for path in directory.rglob("*") if path.is_file()]:
         if path.name.endswith(WEIGHTS) and path.name != "itos.pkl":
             continue
@@ -122,8 +110,9 @@ def change(document, keys, value=...):
     return document
 
 
-def test_no_field_is_missed_in_silence(published):
-    name, directory, source = published
+def test_no_field_is_missed_in_silence(directory, damaged):
+    name, directory = directory.name, damaged(directory)
+    source, _ = read(directory)
     paths = [p for p in directory.rglob("*.json") if "vocab" not in p.name]
     for path in paths:
         text = path.read_text()
@@ -148,32 +137,24 @@ def test_no_field_is_missed_in_silence(published):
 
 
 @pytest.mark.parametrize("name", [n for n in DIRECTORIES if "hugging_face" in n])
-def test_the_class_says_the_type_of_an_older_model(name, tmp_path):
-    DIRECTORIES[name].make(tmp_path / "model")
-    path = tmp_path / "model" / "config.json"
-    values = json.loads(path.read_text())
-    expected, _ = read(tmp_path / "model")
-    del values["model_type"]
-    path.write_text(json.dumps(values))
-    found, messages = read(tmp_path / "model")
+def test_the_class_says_the_type_of_an_older_model(name, damaged):
+    path = damaged(DIRECTORIES[name])
+    expected, _ = read(path)
+    change_json(path / "config.json", model_type=...)
+    found, messages = read(path)
     assert same(found, expected) and not messages
-    del values["architectures"]
-    path.write_text(json.dumps(values))
-    found, messages = read(tmp_path / "model")
+    change_json(path / "config.json", architectures=...)
+    found, messages = read(path)
     assert found is None and "config.json lacks `model_type`" in messages[0]
 
 
-def test_the_heads_say_what_a_classifier_labels(tmp_path):
-    for number, name in enumerate(("bert texts", "bert words", "bert choices")):
-        directory = tmp_path / str(number)
-        DIRECTORIES[name].make(directory)
-        expected, _ = read(directory)
-        path = directory / "config.json"
-        path.write_text(
-            json.dumps(change(json.loads(path.read_text()), ["architectures"]))
-        )
-        found, messages = read(directory)
-        if name == "bert choices":
-            assert "`architectures` must be in a config.json" in messages[0]
-        else:
-            assert same(found, expected) and not messages
+@pytest.mark.parametrize("name", ["bert texts", "bert words", "bert choices"])
+def test_the_heads_say_what_a_classifier_labels(name, damaged):
+    path = damaged(DIRECTORIES[name])
+    expected, _ = read(path)
+    change_json(path / "config.json", architectures=...)
+    found, messages = read(path)
+    if name == "bert choices":
+        assert "`architectures` must be in a config.json" in messages[0]
+    else:
+        assert same(found, expected) and not messages

@@ -3,14 +3,13 @@
 import io
 import zipfile
 
-import click.testing
 import keras
 import numpy as np
 import pytest
 import tiny
+from command_line import run
 
 import zoo
-from zoo.commands.main import main
 from zoo.registry import build_backbone
 from zoo.registry.keras_files import check_archive
 from zoo.text import WordPieceTokenizer
@@ -103,13 +102,10 @@ def test_a_command_says_it_in_a_line(command, damage, content, tmp_path):
     (tmp_path / "data.tsv").write_text("text\tlabel\na film\tgood\n")
     more = {
         "predict": ["a film"],
-        "evaluate": ["--data", str(tmp_path / "data.tsv")],
-        "export": [str(tmp_path / "served")],
+        "evaluate": ["--data", tmp_path / "data.tsv"],
+        "export": [tmp_path / "served"],
     }
-    arguments = [command, str(path), *more[command]]
-    result = click.testing.CliRunner().invoke(main, arguments)
-    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
-    (line,) = result.output.splitlines()
+    (line,) = run(command, path, *more[command], code=1).splitlines()
     assert line.startswith("Error: ") and "model.keras" in line
 
 

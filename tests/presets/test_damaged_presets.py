@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import tiny
+from foreign_files import change_arrays, change_json, set_value
 from safetensors.numpy import load_file, save_file
 
 import zoo
@@ -15,7 +16,7 @@ from zoo.presets.records import sha256
 from zoo.registry import build_backbone
 from zoo.text import CharacterTokenizer, WordPieceTokenizer
 
-CONFIG = {**tiny.CONFIG, "num_layers": 1}
+CONFIG = {**tiny.CONFIG, "num_layers": 1, "vocabulary_size": len(tiny.VOCABULARY)}
 
 
 def classifier():
@@ -26,32 +27,24 @@ def classifier():
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """Directory of a tiny classifier."""
-    directory = tmp_path_factory.mktemp("damaged") / "preset"
-    classifier().save_to_preset(directory)
-    return directory
+    """Directories of a classifier and a tagger, of Hugging Face and of bilm-tf."""
+    root = tmp_path_factory.mktemp("damaged")
+    classifier().save_to_preset(root / "classifier")
+    classifier().save_to_preset(root / "bert", "hugging_face")
+    elmo = build_backbone("elmo", {**tiny.ELMO_CONFIG, "num_layers": 1})
+    elmo.save_to_preset(root / "elmo", "hdf5")
+    elmo.tokenizer = CharacterTokenizer(max_characters=12)
+    tagger = build_backbone(
+        "taglm", {**tiny.TAGLM_CONFIG, "num_layers": 1}, parts={"lm_0": elmo}
+    )
+    tagger.save_to_preset(root / "tagger")
+    return root
 
 
 @pytest.fixture
 def preset(saved, tmp_path):
-    """The same, to be damaged."""
-    return shutil.copytree(saved, tmp_path / "preset")
-
-
-def set_field(record, place, value):
-    """Sets a field of a dict, whose place is its keys with dots between."""
-    *keys, last = place.split(".")
-    for key in keys:
-        record = record[key]
-    record[last] = value
-
-
-def change(directory, place, value, name=RECORD):
-    """Sets a field of a JSON file."""
-    path = directory / name
-    record = json.loads(path.read_text("utf-8"))
-    set_field(record, place, value)
-    path.write_text(json.dumps(record), "utf-8")
+    """That of the classifier, to be damaged."""
+    return shutil.copytree(saved / "classifier", tmp_path / "preset")
 
 
 def deep(levels):
@@ -62,7 +55,7 @@ def deep(levels):
     return value
 
 
-DAMAGED = [
+OF_CLASSIFIER = [
     ("family", "gpt9", "`family` must be one of"),
     ("family", ["bert"], "`family` must be a string"),
     ("backbone", None, "`backbone` must be an object"),
@@ -121,19 +114,57 @@ DAMAGED = [
     ("format", -1, "`format` must be an integer"),
 ]
 
-
-ROWS = [(*row, True) for row in DAMAGED] + [
-    pytest.param(*row, False, marks=[pytest.mark.slow] * (number % 8 > 0))
-    for number, row in enumerate(DAMAGED)
+OF_TAGGER = [
+    ("backbone.filters", [1], "`filters` of `backbone` .* list of pairs"),
+    ("backbone.filters", [[1, 2, 3]], "`filters` of `backbone` .* list of pairs"),
+    ("backbone.filters", deep(5), "`filters` of `backbone` of .* must be a list"),
+    ("backbone.lstm_dim", 10**9, "more than the .* values that are stored"),
+    ("parts.lm_0.family", "gpt9", "`parts.lm_0` of .*`family` must be one of"),
+    ("parts.lm_0.backbone.filters", 7, "`filters` of `parts.lm_0.backbone`"),
+    ("parts.lm_0.backbone.num_highways", 10**6, "`num_highways` of `parts.lm_0.b"),
+    ("parts.lm_0.backbone.num_highways", 40, "`parts.lm_0.backbone` of .*more"),
+    ("parts.lm_0.tokenizer.max_characters", "x", "`parts.lm_0` of"),
+]
+OF_BERT = [
+    ("vocab_size", 10**12, "`vocab_size` of .*config.json"),
+    ("hidden_size", "x", "`hidden_size` of .*config.json"),
+    ("hidden_size", 10**9, "the most that zoo builds"),
+    ("num_hidden_layers", 10**6, "from 1 to 1000"),
+    ("hidden_act", ["gelu"], "`hidden_act` must be one of"),
+    ("id2label", [1], "cannot be used|must name every"),
+]
+OF_ELMO = [
+    ("lstm", [], "must hold the options"),
+    ("lstm.dim", "x", "`lstm_dim` of .*options.json"),
+    ("lstm.dim", 10**9, "the most that zoo builds"),
+    ("lstm.n_layers", 10**6, "from 1 to 1000"),
+    ("char_cnn.filters", [[1, 1]] * 1001, "at most 1000"),
+    ("char_cnn.filters", [1], "must hold the options"),
+]
+# A directory, the file that is damaged, and whether weights are read.
+ROWS = [
+    *(("classifier", RECORD, *row, True) for row in OF_CLASSIFIER),
+    *(("tagger", RECORD, *row, True) for row in OF_TAGGER),
+    *(("bert", "config.json", *row, True) for row in OF_BERT),
+    *(("elmo", "options.json", *row, True) for row in OF_ELMO),
+    *(
+        pytest.param(
+            "classifier", RECORD, *row, False, marks=[pytest.mark.slow] * (n % 8 > 0)
+        )
+        for n, row in enumerate(OF_CLASSIFIER)
+    ),
 ]
 
 
-@pytest.mark.parametrize("place, value, message, load", ROWS)
-def test_a_damaged_record_names_file_and_field(preset, place, value, message, load):
-    change(preset, place, value)
+@pytest.mark.parametrize("name, file, place, value, message, load", ROWS)
+def test_a_damaged_record_names_file_and_field(
+    saved, tmp_path, name, file, place, value, message, load
+):
+    directory = shutil.copytree(saved / name, tmp_path / "copy")
+    change_json(directory / file, **{place: value})
     with pytest.raises(ValueError, match=message) as raised:
-        zoo.from_preset(preset, load_weights=load)
-    assert str(preset) in str(raised.value) and len(str(raised.value)) < 1500
+        zoo.from_preset(directory, load_weights=load)
+    assert str(directory) in str(raised.value) and len(str(raised.value)) < 1500
 
 
 @pytest.mark.parametrize(
@@ -144,8 +175,7 @@ def test_a_damaged_record_names_file_and_field(preset, place, value, message, lo
     ],
 )
 def test_without_weights_there_is_a_limit(preset, field, value, model, message):
-    change(preset, "weights", None)
-    change(preset, f"backbone.{field}", value)
+    change_json(preset / RECORD, weights=None, **{f"backbone.{field}": value})
     with pytest.raises(ValueError, match=message):
         zoo.from_preset(preset, load_weights=False)
     with pytest.raises(ValueError, match=f"{model}.*{message}"):
@@ -165,7 +195,7 @@ def rewrite(preset, path, array):
     """Stores another array, and the checksum that belongs to the file."""
     arrays = load_file(preset / WEIGHTS)
     save_file({**arrays, path: array}, preset / WEIGHTS)
-    change(preset, "weights.sha256", sha256(preset / WEIGHTS))
+    change_json(preset / RECORD, **{"weights.sha256": sha256(preset / WEIGHTS)})
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -181,42 +211,6 @@ def test_a_weight_of_another_shape_names_the_file(preset):
     with pytest.raises(ValueError, match=message) as found:
         zoo.from_preset(preset)
     assert str(preset) in str(found.value)
-
-
-# Parts --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "place, value, message",
-    [
-        ("backbone.filters", [1], "`filters` of `backbone` .* list of pairs"),
-        ("backbone.filters", [[1, 2, 3]], "`filters` of `backbone` .* list of pairs"),
-        ("backbone.filters", deep(5), "`filters` of `backbone` of .* must be a list"),
-        ("backbone.lstm_dim", 10**9, "more than the .* values that are stored"),
-        ("parts.lm_0.family", "gpt9", "`parts.lm_0` of .*`family` must be one of"),
-        ("parts.lm_0.backbone.filters", 7, "`filters` of `parts.lm_0.backbone`"),
-        ("parts.lm_0.backbone.num_highways", 10**6, "`num_highways` of `parts.lm_0.b"),
-        ("parts.lm_0.backbone.num_highways", 40, "`parts.lm_0.backbone` of .*more"),
-        ("parts.lm_0.tokenizer.max_characters", "x", "`parts.lm_0` of"),
-    ],
-)
-def test_a_damaged_part_is_named(tagger, tmp_path, place, value, message):
-    preset = shutil.copytree(tagger, tmp_path / "preset")
-    change(preset, place, value)
-    with pytest.raises(ValueError, match=message) as raised:
-        zoo.from_preset(preset)
-    assert str(preset) in str(raised.value)
-
-
-@pytest.fixture(scope="module")
-def tagger(tmp_path_factory):
-    """Directory of a tagger with a language model of its own."""
-    directory = tmp_path_factory.mktemp("damaged") / "tagger"
-    elmo = build_backbone("elmo", {**tiny.ELMO_CONFIG, "num_layers": 1})
-    elmo.tokenizer = CharacterTokenizer(max_characters=12)
-    config = {**tiny.TAGLM_CONFIG, "num_layers": 1}
-    build_backbone("taglm", config, parts={"lm_0": elmo}).save_to_preset(directory)
-    return directory
 
 
 # Configs of Keras' files --------------------------------------------------------------
@@ -250,64 +244,19 @@ def config():
 )
 def test_a_damaged_config_of_keras_names_the_field(config, place, value, message):
     damaged = copy.deepcopy(config)
-    set_field(damaged, place, value)
+    set_value(damaged, place, value)
     with pytest.raises(ValueError, match=message):
         zoo.TextClassifier.from_config(damaged)
 
 
-# Other programs' files ----------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    """Directories of Hugging Face and of bilm-tf."""
-    root = tmp_path_factory.mktemp("exported")
-    build_backbone("bert", CONFIG).save_to_preset(root / "bert", "hugging_face")
-    elmo = build_backbone("elmo", {**tiny.ELMO_CONFIG, "num_layers": 1})
-    elmo.save_to_preset(root / "elmo", "hdf5")
-    return root
-
-
-@pytest.mark.parametrize(
-    "model, name, place, value, message",
-    [
-        ("bert", "config.json", "vocab_size", 10**12, "`vocab_size` of .*config.json"),
-        ("bert", "config.json", "hidden_size", "x", "`hidden_size` of .*config.json"),
-        ("bert", "config.json", "hidden_size", 10**9, "the most that zoo builds"),
-        ("bert", "config.json", "num_hidden_layers", 10**6, "from 1 to 1000"),
-        ("bert", "config.json", "hidden_act", ["gelu"], "`hidden_act` must be one of"),
-        ("bert", "config.json", "id2label", [1], "cannot be used|must name every"),
-        ("elmo", "options.json", "lstm", [], "must hold the options"),
-        ("elmo", "options.json", "lstm.dim", "x", "`lstm_dim` of .*options.json"),
-        ("elmo", "options.json", "lstm.dim", 10**9, "the most that zoo builds"),
-        ("elmo", "options.json", "lstm.n_layers", 10**6, "from 1 to 1000"),
-        ("elmo", "options.json", "char_cnn.filters", [[1, 1]] * 1001, "at most 1000"),
-        ("elmo", "options.json", "char_cnn.filters", [1], "must hold the options"),
-    ],
-)
-def test_a_damaged_configuration_names_the_file(
-    exported, tmp_path, model, name, place, value, message
-):
-    directory = shutil.copytree(exported / model, tmp_path / "copy")
-    if place == "id2label":
-        arrays = load_file(directory / "model.safetensors")
-        head = {"classifier.weight": (2, 16), "classifier.bias": (2,)}
-        arrays |= {k: np.zeros(shape, "float32") for k, shape in head.items()}
-        save_file(arrays, directory / "model.safetensors")
-    change(directory, place, value, name)
-    with pytest.raises(ValueError, match=message) as raised:
-        zoo.from_preset(directory)
-    assert str(directory) in str(raised.value)
-
-
-def test_foreign_weights_that_are_not_finite_are_refused(exported, tmp_path):
-    directory = shutil.copytree(exported / "bert", tmp_path / "copy")
-    arrays = load_file(directory / "model.safetensors")
-    name = "embeddings.LayerNorm.bias"
-    arrays = {
-        k: np.full_like(v, np.nan) if k.endswith(name) else v for k, v in arrays.items()
-    }
-    save_file(arrays, directory / "model.safetensors")
+def test_foreign_weights_that_are_not_finite_are_refused(saved, tmp_path):
+    directory = shutil.copytree(saved / "bert", tmp_path / "copy")
+    (name,) = (
+        key
+        for key in load_file(directory / "model.safetensors")
+        if key.endswith("embeddings.LayerNorm.bias")
+    )
+    change_arrays(directory, lambda arrays: {**arrays, name: arrays[name] * np.nan})
     with pytest.raises(ValueError, match="finite.*'embeddings_layer_norm/beta'") as e:
         zoo.from_preset(directory)
     assert str(directory) in str(e.value)

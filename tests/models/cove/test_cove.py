@@ -6,7 +6,6 @@ import tiny
 from foreign_files import ATOL
 from places import GOLDENS
 from tiny_cove import make_cove_translator
-from torch_pickles import Touch, dump, write_zip
 
 import zoo
 from zoo.checkpoint import write_vectors
@@ -113,15 +112,6 @@ def test_wrong_files(directory, tmp_path):
     twice = {**STATE, "rnn.weight_hh_l0": STATE["weight_hh_l0"]}
     with pytest.raises(ValueError, match="every weight once"):
         zoo.from_preset(write_files(tmp_path / "twice", state=twice))
-
-
-def test_a_file_with_code_is_refused_and_nothing_runs(directory, tmp_path):
-    folder, mark = write_files(tmp_path / "files"), tmp_path / "ran"
-    path = folder / "wmtlstm-8f474287.pth"
-    write_zip(path, dump({"weight_ih_l0": Touch(mark)}), {})
-    with pytest.raises(ValueError, match="refused: it asks for io.open"):
-        zoo.from_preset(folder, layout="mt_lstm")
-    assert not mark.exists()
 
 
 @pytest.mark.parametrize("train", [False, True])

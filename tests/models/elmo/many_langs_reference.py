@@ -80,10 +80,10 @@ def make_states(options=OPTIONS):
     return {k: arrays[k] for k in shapes}, {k: arrays[k] for k in cells}
 
 
-def write_dictionary(path, entries):
-    """Writes entries and ids, of an ideographic space only the id."""
+def format_dictionary(entries):
+    """The lines of entries and ids, of an ideographic space only the id."""
     lines = [f"{'' if k == chr(0x3000) else k + chr(9)}{i}" for k, i in entries.items()]
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def write_model(directory, options=OPTIONS, legacy=True, states=None):
@@ -92,9 +92,9 @@ def write_model(directory, options=OPTIONS, legacy=True, states=None):
     path = "/users/me/configs/cnn_sample.json"
     write_json(directory / "config.json", config_path=path, seed=1)
     write_json(directory / "configs" / "cnn_sample.json", **options)
-    write_dictionary(directory / "char.dic", CHARACTERS)
+    (directory / "char.dic").write_text(format_dictionary(CHARACTERS), "utf-8")
     if options["token_embedder"]["word_dim"]:
-        write_dictionary(directory / "word.dic", WORDS)
+        (directory / "word.dic").write_text(format_dictionary(WORDS), "utf-8")
     states = states or make_states(options)
     for name, arrays in zip(("token_embedder", "encoder"), states, strict=True):
         write_state(directory / f"{name}.pkl", arrays, legacy)

@@ -13,7 +13,6 @@ from many_langs_reference import (
     make_options,
     make_states,
     reference,
-    write_dictionary,
     write_model,
 )
 
@@ -168,47 +167,3 @@ def test_the_published_layout_of_bytes_does_not_hold_it(published, tmp_path):
         elmo = zoo.from_preset(published)
         with pytest.raises(ValueError, match=f"18 characters and {count} words"):
             elmo.save_to_preset(tmp_path / "copy", layout="hdf5")
-
-
-def write(name, text):
-    return lambda directory: (directory / name).write_bytes(text)
-
-
-def entries(name, found):
-    return lambda directory: write_dictionary(directory / name, found)
-
-
-def without(found, *names):
-    kept = [name for name in found if name not in names]
-    return {name: i for i, name in enumerate(kept)}
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (write("encoder.pkl", b"\x80\x02}."), "encoder.pkl.*of torch 0.4"),
-        (write("char.dic", b"a\t0\nb"), "a tab and its id.* line 2: 'b'"),
-        (write("char.dic", b"a\t0\nb\t-1\n"), "a tab and its id.*line 2"),
-        (write("char.dic", b"a\t0\n\nb\t1\n"), "a tab and its id.*line 2"),
-        (write("char.dic", b"a\t0\na\t1\n"), "every id once.*line 2"),
-        (write("char.dic", b"a\t0\nb\t0\n"), "every id once.*line 2"),
-        (write("char.dic", b"0\n1\n"), "every id once.*line 2"),
-        (write("char.dic", b"a\t0\nb\t2\n"), "below 2.* 2, of 'b'"),
-        (write("char.dic", b""), "char.dic.*must hold <pad>"),
-        (entries("char.dic", without(CHARACTERS, "a")), "encoder/embeddi"),
-        (entries("char.dic", without(CHARACTERS, "<pad>")), "hold <pad>"),
-        (entries("word.dic", without(WORDS, "the")), "'word_embedding/emb"),
-        (
-            entries("char.dic", {**without(CHARACTERS, "<bow>"), "b": 16}),
-            "`characters` must include.*without <bow>",
-        ),
-        (
-            entries("word.dic", {**without(WORDS, "<oov>"), "b": 9}),
-            "`vocabulary` must include.*without <oov>",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_refused(damage, message, published):
-    damage(published)
-    with pytest.raises(ValueError, match=message):
-        zoo.from_preset(published)

@@ -227,19 +227,6 @@ def test_without_vocabularies_there_is_a_backbone(tmp_path):
     assert type(model).__name__ == "Transformer" and model.tokenizer is None
 
 
-def test_vocabularies_must_fit_the_model(tmp_path):
-    write(tmp_path, lists=(SOURCE[1:], TARGET))
-    with pytest.raises(ValueError, match="of the source must have 7 tokens"):
-        weights.read(tmp_path)
-    (tmp_path / "source_vocabulary.txt").unlink()
-    (tmp_path / "source_vocabulary.json").write_text("[1]")
-    with pytest.raises(ValueError, match="must be a list of tokens"):
-        weights.read(tmp_path)
-    write(tmp_path, lists=(["x", *SOURCE[:1], *SOURCE[2:]], TARGET))
-    with pytest.raises(ValueError, match="special token '<s>'"):
-        zoo.from_preset(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def aren(shared):
     """The directory of the trained model, and what CTranslate2 wrote with it."""

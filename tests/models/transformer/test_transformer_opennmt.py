@@ -48,10 +48,3 @@ def test_a_directory_becomes_a_translator(tmp_path):
     assert model.options["smoothing_kind"] == "uniform"
     (text,) = model.translate(["a b c"], max_new_tokens=5)
     assert {*text.split()} <= {*TOKENS["target"], "<unk>"}
-
-
-def test_vocabularies_must_fit_the_model(tmp_path):
-    write_vocabularies(write_opennmt(tmp_path))
-    (tmp_path / "target_vocabulary.txt").write_text("<blank>\n<s>\n</s>\n")
-    with pytest.raises(ValueError, match="of the target must have 10 tokens"):
-        weights.read(tmp_path)

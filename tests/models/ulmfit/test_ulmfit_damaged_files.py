@@ -17,25 +17,11 @@ RNG = np.random.default_rng(1)
 ROWS = len(read_strings(FILES / "itos.pkl"))
 
 
-def test_code_in_weights_or_tokens_is_refused_and_not_executed(tmp_path):
+def test_an_export_of_a_learner_is_refused_and_not_executed(tmp_path):
     mark = tmp_path / "mark"
-    code = pickle.dumps(["xxunk", "xxpad", "xxbos", Touch(mark)])
-    pickle.loads(code)
-    assert mark.exists()
-    mark.unlink()
-    directory = write(tmp_path / "a", stored("lm"))
-    (directory / "itos.pkl").write_bytes(code)
-    with pytest.raises(ValueError, match=r"itos\.pkl.*io\.open.*no code of it was"):
-        zoo.from_preset(directory)
-    (directory / "itos.pkl").unlink()
-    for value in (Touch(mark), {"model": {}, "opt": Touch(mark)}):
-        write_zip(directory / "model.pth", dump(value), {})
-        with pytest.raises(ValueError, match=r"model\.pth.*no code of it was"):
-            zoo.from_preset(directory)
-    (directory / "model.pth").unlink()
-    (directory / "export.pkl").write_bytes(code)
+    (tmp_path / "export.pkl").write_bytes(pickle.dumps(Touch(mark)))
     with pytest.raises(ValueError, match=r"export\.pkl.*holds code that Python runs"):
-        zoo.from_preset(directory)
+        zoo.from_preset(tmp_path)
     assert not mark.exists()
 
 
@@ -69,9 +55,6 @@ def test_tokens_that_do_not_fit_are_refused(tmp_path):
         write(tmp_path, arrays, tokens=tokens)
         with pytest.raises(ValueError, match=message):
             zoo.from_preset(tmp_path)
-    (tmp_path / "itos.pkl").write_bytes(b"\x80")
-    with pytest.raises(ValueError, match=r"itos\.pkl` must hold a pickled list"):
-        zoo.from_preset(tmp_path)
     (tmp_path / "vocab.pkl").write_bytes(b"")
     with pytest.raises(ValueError, match="one list of tokens.*itos.pkl, vocab.pkl"):
         zoo.from_preset(tmp_path)
@@ -123,10 +106,3 @@ def test_a_hidden_bias_without_a_place_is_refused():
     arrays |= {"1.layers.1.bias": np.ones(2), "1.layers.3.weight": np.ones((2, 2))}
     with pytest.raises(ValueError, match="linearly dependent"):
         common_names(arrays, "`file`")
-
-
-def test_a_pickle_that_reserves_memory_is_refused(tmp_path):
-    path = tmp_path / "itos.pkl"
-    path.write_bytes(b"\x80\x02]r" + (2**31).to_bytes(4, "little") + b"X\x01\0\0\0aa.")
-    with pytest.raises(ValueError, match="value 2 has the number 2147483648"):
-        read_strings(path)
