@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import published_directories as directories
 from bert_golden import GOLDEN as BERT
-from bert_golden import save_as_google
+from bert_golden import save_as_garden, save_as_google
 from fairseq_files import FAIRSEQ, FILES
 from foreign_files import find_layout
 from gpt_golden import GOLDEN as GPT
@@ -106,7 +106,7 @@ BIAS, MARIAN_BIAS = "final_logits_bias", "decoder_ff_logit_out_b"
 ROWS = {
     bert: (
         ("bert google", "google", save_as_google, None, ADAM),
-        ("bert model_garden", "model_garden", directories.bert_garden, None, OBJECTS),
+        ("bert model_garden", "model_garden", save_as_garden, None, OBJECTS),
         ("bert hugging_face", HUB, copy(BERT)),
         ("bert texts", HUB, CLASSIFIERS["texts"], "TextClassifier"),
         ("bert words", HUB, CLASSIFIERS["words"], "TokenClassifier"),

@@ -1,7 +1,6 @@
 """Functions that write a complete directory of a layout of another program."""
 
 import dataclasses
-import json
 import shutil
 
 import numpy as np
@@ -11,7 +10,8 @@ import test_transformer_ctranslate2 as ctranslate2
 import test_transformer_marian_npz as marian_npz
 import test_transformer_opennmt as opennmt
 from bert_golden import GOLDEN as BERT
-from bert_golden import rename, save_tensorflow
+from bert_golden import add_pooling, rename
+from foreign_files import change_json, write_json
 from gpt_golden import GOLDEN as GPT
 from gpt_golden import write_pair
 from test_ulmfit_files import as_awd_lstm_lm
@@ -19,16 +19,10 @@ from transformer_golden import write_opennmt
 from ulmfit_golden import FILES as FASTAI
 from ulmfit_golden import stored, write
 
-from zoo.checkpoint import open_checkpoint, revert, save_checkpoint
-from zoo.models import gpt
+from zoo.checkpoint import open_checkpoint, save_checkpoint
 from zoo.models.bert import weights as bert_weights
-from zoo.models.bert.tables import LAYOUTS
 from zoo.models.gpt import weights as gpt_weights
-
-
-def layout(family, name):
-    """A layout of a family."""
-    return next(each for each in family.FAMILY.layouts if each.name == name)
+from zoo.models.gpt.gpt_writing import write_keras_nlp
 
 
 def copy(source):
@@ -39,25 +33,6 @@ def copy(source):
         shutil.copytree(source, directory, ignore=ignored)
 
     return make
-
-
-def dump(directory, **documents):
-    """Writes JSON files; `__` in a name is a dot."""
-    for name, values in documents.items():
-        path = directory / f"{name}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(values))
-
-
-def bert_garden(directory):
-    golden, end = bert_weights.read(BERT), "/.ATTRIBUTES/VARIABLE_VALUE"
-    rows = LAYOUTS["model_garden"].written(golden.config, golden.heads)
-    arrays = revert(golden.weights, rows, golden.config.num_heads)
-    directory.mkdir()
-    arrays[f"save_counter{end}"] = np.int64(1)
-    save_tensorflow(directory / "bert_model.ckpt", arrays)
-    shutil.copy(BERT / "config.json", directory / "bert_config.json")
-    shutil.copy(BERT / "vocab.txt", directory)
 
 
 def bert_keras_nlp(directory):
@@ -85,10 +60,10 @@ def bert_classifier(*architecture, pooler=True, classes=2, head="classifier"):
         kept[f"{head}.weight"] = draw.normal(size=(classes, 8)).astype("float32")
         kept[f"{head}.bias"] = np.zeros(classes, "float32")
         save_checkpoint(directory / "model.safetensors", kept)
-        values = json.loads((directory / "config.json").read_text())
         labels = {str(i): f"label_{i}" for i in range(classes)}
         more = {"id2label": labels} if classes > 1 else {}
-        dump(directory, config={**values, **more, "architectures": [*architecture]})
+        config = directory / "config.json"
+        change_json(config, **more, architectures=[*architecture])
 
     return make
 
@@ -96,21 +71,12 @@ def bert_classifier(*architecture, pooler=True, classes=2, head="classifier"):
 def bert_sentences(directory):
     copy(BERT)(directory)
     rename(directory, lambda name: None if name.startswith("cls.") else name)
-    modules = [
-        {"idx": n, "name": str(n), "path": path, "type": f"sentence.models.{kind}"}
-        for n, (path, kind) in enumerate(
-            (
-                ("", "Transformer"),
-                ("1_Pooling", "Pooling"),
-                ("2_Normalize", "Normalize"),
-            )
-        )
-    ]
     flags = {"cls_token": False, "mean_tokens": True, "max_tokens": False}
     pooling = {f"pooling_mode_{name}": value for name, value in flags.items()}
+    pooling["word_embedding_dimension"] = 8
+    add_pooling(directory, pooling, ("2_Normalize", "models.Normalize"))
     limits = {"max_seq_length": 7, "do_lower_case": False}
-    dump(directory, modules=modules, sentence_bert_config=limits)
-    dump(directory / "1_Pooling", config={"word_embedding_dimension": 8, **pooling})
+    write_json(directory / "sentence_bert_config.json", **limits)
 
 
 def gpt_pair(kind, vocabulary, merges, make):
@@ -131,7 +97,7 @@ def gpt_keras_nlp(directory):
     config = dataclasses.replace(golden.config, **changes)
     contents = dataclasses.replace(golden, config=config, heads=())
     contents.tokenizer["start_token"] = False
-    layout(gpt, "keras_nlp").write(directory, contents)
+    write_keras_nlp(directory, contents)
 
 
 def marian(directory):
@@ -162,7 +128,8 @@ def opennmt_tf(directory):
 def ctranslate2_6(directory):
     ctranslate2.write(directory, version=6)
     values = {"add_source_eos": True, "layer_norm_epsilon": 1e-3, "unk_token": "<unk>"}
-    dump(directory, config={**values, "bos_token": "<s>", "eos_token": "</s>"})
+    values |= {"bos_token": "<s>", "eos_token": "</s>"}
+    write_json(directory / "config.json", **values)
 
 
 def elmo_hdf5(directory):
@@ -170,8 +137,7 @@ def elmo_hdf5(directory):
 
 
 def elmo_tf1(directory):
-    directory.mkdir()
-    dump(directory, options=test_elmo_training.OPTIONS)
+    write_json(directory / "options.json", **test_elmo_training.OPTIONS)
     test_elmo_training.write_checkpoint(directory, test_elmo_training.make_arrays()[1])
     test_elmo_training.write_words(directory)
 

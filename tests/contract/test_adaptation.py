@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 import tiny
+from foreign_files import change_json
 
 import zoo
 from zoo.layers import enable_lora
@@ -130,8 +131,7 @@ def test_a_preset_without_the_task_is_int8_too(small, tmp_path):
 def test_a_damaged_record_of_int8_is_named(value, small, tmp_path):
     small.save_to_preset(tmp_path / "preset")
     path = tmp_path / "preset" / "preset.json"
-    record = json.loads(path.read_text())
-    name = next(iter(record["quantized"]))
-    path.write_text(json.dumps({**record, "quantized": {name: value}}))
+    name = next(iter(json.loads(path.read_text())["quantized"]))
+    change_json(path, quantized={name: value})
     with pytest.raises(ValueError, match="`quantized` of .*preset.json"):
         zoo.from_preset(tmp_path / "preset")

@@ -63,6 +63,9 @@ UNKNOWN = {
     "forced_bos_token_id": 3,
     "begin_suppress_tokens": [3],
     "sequence_bias": [[[1], -1.0]],
+    "force_words_ids": [[1]],
+    "constraints": [1],
+    "min_length": 2,
     "bad_words_ids": [[3, 4]],
     "eos_token_id": [1, 2],
     "num_return_sequences": 3,
@@ -109,8 +112,9 @@ def test_neutral_values_are_ignored(reader, tmp_path):
 @pytest.mark.parametrize("reader", READERS)
 def test_other_values_give_one_warning(reader, tmp_path):
     unknown = dict(UNKNOWN)
-    if reader == "gpt1":
-        del unknown["eos_token_id"]  # it has no token that ends a text
+    # It has no token that ends a text; of a source, the length is that of the target.
+    known = {"gpt1": "eos_token_id", "marian": "min_length"}
+    unknown.pop(known.get(reader), None)
     directory = make(reader, tmp_path / "a", {**unknown, "num_beams": 2})
     layout = find_layout(FAMILIES[reader], "hugging_face")
     with pytest.warns(UserWarning) as found:

@@ -14,6 +14,7 @@ from zoo.models.bert.weights import KERAS_NLP_HEAD, read, write
 
 NAMES = ("token_ids", "segment_ids", "padding_mask")
 LABELS = ("x", "y", "z")
+HUB, NLP = "hugging_face", "keras_nlp"
 RUNNER = GOLDENS / "run_transformers.py"
 # transformers' names of the same outputs in different classes.
 LOGITS = {
@@ -42,7 +43,7 @@ def test_keras_nlp_computes_what_we_compute(keras_nlp, tmp_path, heads, num_clas
     config, weights, tokenizer = make(heads, num_classes, **KERAS)
     path = tmp_path / "preset"
     options = KERAS_NLP_HEAD
-    write(path, "keras_nlp", config, weights, tokenizer, head_options=options)
+    write(path, NLP, config, weights, tokenizer, head_options=options)
     converted = read(path)
     assert converted.config == config
     assert converted.tokenizer == tokenizer
@@ -64,7 +65,7 @@ def test_keras_nlp_computes_what_we_compute(keras_nlp, tmp_path, heads, num_clas
         logits = task(inputs)
         np.testing.assert_allclose(logits, expected["classifier_logits"], 0, ATOL)
         own = zoo.from_preset(path)  # its classes have no names there
-        own.save_to_preset(tmp_path / "again", layout="keras_nlp")
+        own.save_to_preset(tmp_path / "again", layout=NLP)
         assert_equal(read(tmp_path / "again").weights, weights)
 
 
@@ -95,7 +96,7 @@ def written(tmp_path_factory):
         tokenizer["lowercase"] = activation == "gelu"
         labels = LABELS if "classifier" in heads else None
         paths.append(directory / architecture / activation)
-        write(paths[-1], "hugging_face", config, weights, tokenizer, labels)
+        write(paths[-1], HUB, config, weights, tokenizer, labels)
     run_transformers(RUNNER, GOLDEN / "outputs.npz", *paths)
     return directory
 
@@ -112,6 +113,10 @@ def test_transformers_computes_what_we_compute(written, architecture, activation
     assert converted.labels == (LABELS if "classifier" in heads else None)
     theirs = dict(np.load(path / "theirs.npz"))
     assert theirs["problems"].tolist() == []
+    lowercase = activation == "gelu"
+    ids = [2, 5, 7, 9, 3] if lowercase else [2, 1, 1, 1, 3]
+    assert theirs["text_ids"].tolist() == ids and theirs["model_max_length"] == 9
+    assert converted.tokenizer["lowercase"] == lowercase
     ours = compute(converted, OUTPUTS)
     pairs = {"encoder_last_hidden_state": "sequence_output"}
     if pooler:
@@ -135,61 +140,34 @@ def test_transformers_computes_what_we_compute(written, architecture, activation
         np.testing.assert_allclose(theirs[name], ours[name_of_ours], 0, ATOL)
 
 
-@pytest.mark.slow
-def test_transformers_loads_the_tokenizer(written):
-    for activation, ids in (("gelu", [2, 5, 7, 9, 3]), ("gelu_tanh", [2, 1, 1, 1, 3])):
-        theirs = np.load(written / "BertModel" / activation / "theirs.npz")
-        assert theirs["text_ids"].tolist() == ids
-        assert theirs["model_max_length"] == 9
-        tokenizer = read(written / "BertModel" / activation).tokenizer
-        assert tokenizer["lowercase"] == (activation == "gelu")
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    (
-        ({"activation": "gelu"}, "always has.*'gelu_tanh'.*Received: .*'gelu'"),
-        ({"layer_norm_epsilon": 1e-5}, "always has.*1e-12.*Received: .*1e-05"),
-        ({"attention_dropout": 0.0}, "always has.*attention_dropout': 0.1"),
-        ({"pooler": False}, "always has.*'pooler': True.*'pooler': False"),
-    ),
+# Layout, heads, fields of the config, arguments of `write`, and message.
+REFUSED = (
+    (NLP, (), {"activation": "gelu"}, {}, "always has.*gelu_tanh.*Received.*'gelu'"),
+    (NLP, (), {"layer_norm_epsilon": 1e-5}, {}, "always has.*1e-12.*Received.*1e-05"),
+    (NLP, (), {"attention_dropout": 0.0}, {}, "always has.*attention_dropout': 0.1"),
+    (NLP, (), {"pooler": False}, {}, "always has.*'pooler': True.*'pooler': False"),
+    (NLP, ("next_sentence",), {}, {}, "holds one head"),
+    (NLP, ("classifier",), {}, {"labels": LABELS}, "no labels.*'x', 'y'"),
+    (NLP, ("masked_lm_head",), {}, {}, "always has.*1e-05.*gelu_tanh"),
+    (HUB, ("masked_lm_head",), {}, {"head_options": KERAS_NLP_HEAD}, "encoder's opt"),
+    (HUB, ("classifier", "spans"), {}, {}, "Hugging Face has a"),
+    (HUB, ("classifier",), {}, {"labels": ("a",)}, r"\('a',\) for 3 outputs"),
 )
-def test_what_keras_nlp_cannot_hold_is_refused(tmp_path, fields, message):
-    config, weights, tokenizer = make(**{**KERAS, **fields})
-    with pytest.raises(ValueError, match=message):
-        write(tmp_path / "new", "keras_nlp", config, weights, tokenizer)
-    assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("layout", "heads", "labels", "options", "message"),
-    (
-        ("keras_nlp", ("next_sentence",), None, None, "holds one head"),
-        ("keras_nlp", ("classifier",), ("a", "b", "c"), None, "no labels.*'a', 'b'"),
-        ("keras_nlp", ("masked_lm_head",), None, None, "always has.*1e-05.*gelu_tanh"),
-        (
-            "hugging_face",
-            ("masked_lm_head",),
-            None,
-            KERAS_NLP_HEAD,
-            "encoder's options",
-        ),
-        ("hugging_face", ("classifier", "spans"), None, None, "Hugging Face has a"),
-        ("hugging_face", ("classifier",), ("a",), None, r"\('a',\) for 3 outputs"),
-    ),
-)
-def test_heads_that_a_layout_cannot_hold_are_refused(
-    tmp_path, layout, heads, labels, options, message
+@pytest.mark.parametrize(("layout", "heads", "fields", "options", "message"), REFUSED)
+def test_what_a_layout_cannot_hold_is_refused(
+    tmp_path, layout, heads, fields, options, message
 ):
-    config, weights, tokenizer = make(heads, 3, **KERAS)
+    config, weights, tokenizer = make(heads, 3, **{**KERAS, **fields})
     with pytest.raises(ValueError, match=message):
-        write(tmp_path / "new", layout, config, weights, tokenizer, labels, options)
+        write(tmp_path / "new", layout, config, weights, tokenizer, **options)
     assert not list(tmp_path.iterdir())
 
 
 def test_what_does_not_belong_together_is_refused(tmp_path):
     config, weights, tokenizer = make()
-    arguments = (tmp_path / "new", "hugging_face", config)
+    arguments = (tmp_path / "new", HUB, config)
     short = {**tokenizer, "vocabulary": tokenizer["vocabulary"][1:]}
     with pytest.raises(ValueError, match="16 tokens, 17 rows"):
         write(*arguments, weights, short)

@@ -5,7 +5,6 @@ import shutil
 
 import numpy as np
 import pytest
-import torch_pickles
 from foreign_files import assert_equal, change_arrays, change_json
 from transformer_golden import MARIAN, converted, translator
 
@@ -49,31 +48,6 @@ def test_files_in_half_precision_and_copies_of_tables(tmp_path):
         read(directory)
 
 
-@pytest.mark.parametrize("legacy", [False, True])
-def test_files_of_torch_give_the_same(tmp_path, legacy):
-    directory = copy("joint", tmp_path / "model")
-    arrays = dict(open_checkpoint(directory / "model.safetensors"))
-    (directory / "model.safetensors").unlink()
-    torch_pickles.write_state(directory / "pytorch_model.bin", arrays, legacy)
-    assert_equal(read(directory).weights, converted(JOINT).weights)
-
-
-def test_a_bias_may_be_missing_and_an_output_may_have_its_own_kernel(tmp_path):
-    directory = copy("separate", tmp_path / "model")
-    kernel = np.random.default_rng(0).normal(size=(35, 12)).astype("float32")
-
-    def change(arrays):
-        arrays.pop("final_logits_bias")
-        return {**arrays, "lm_head.weight": kernel}
-
-    change_arrays(directory, change)
-    change_json(directory / "config.json", tie_word_embeddings=False)
-    found = read(directory)
-    assert not found.config.tied_output
-    assert not found.weights["token_logits/output_bias"].any()
-    np.testing.assert_array_equal(found.weights["token_logits/kernel"], kernel.T)
-
-
 def test_other_positions_and_no_tokenizer(tmp_path):
     directory = copy("joint", tmp_path / "model")
     for file in ("source.spm", "target.spm", "vocab.json"):
@@ -99,17 +73,21 @@ def test_the_configuration_is_written_as_it_was(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_output_with_a_kernel_of_its_own_is_written(name, tmp_path):
+def test_an_output_has_a_kernel_of_its_own_and_no_bias(name, tmp_path):
     directory = copy(name, tmp_path / "model")
     width = json.loads((directory / "config.json").read_text())["d_model"]
+    draw = np.random.default_rng(0)
 
     def change(arrays):
-        shape = arrays["final_logits_bias"].size, width
-        kernel = np.random.default_rng(0).normal(size=shape).astype("float32")
-        return {**arrays, "lm_head.weight": kernel}
+        rows = arrays.pop("final_logits_bias").size
+        return {**arrays, "lm_head.weight": draw.normal(size=(rows, width)).astype("f")}
 
     change_arrays(directory, change)
     change_json(directory / "config.json", tie_word_embeddings=False)
+    source, stored = read(directory), open_checkpoint(directory / "model.safetensors")
+    kernel = source.weights["token_logits/kernel"]
+    np.testing.assert_array_equal(kernel, stored["lm_head.weight"].T)
+    assert not source.weights["token_logits/output_bias"].any()
     task = zoo.from_preset(directory)
     task.save_to_preset(tmp_path / "written", layout="hugging_face")
     values = json.loads((tmp_path / "written" / "config.json").read_text())
@@ -119,7 +97,7 @@ def test_an_output_with_a_kernel_of_its_own_is_written(name, tmp_path):
     # transformers 5 ties nothing then, so it needs every table.
     sides = {f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")}
     assert {"lm_head.weight", *sides} <= {*written}
-    source, again = read(directory), read(tmp_path / "written")
+    again = read(tmp_path / "written")
     assert again.config == source.config and not again.config.tied_output
     assert_equal(again.weights, source.weights)
 

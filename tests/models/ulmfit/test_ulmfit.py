@@ -76,13 +76,6 @@ def test_the_logits_share_the_table_and_the_loss_has_both_terms():
     assert without.losses == []
 
 
-@pytest.mark.parametrize("cell", ["lstm", "qrnn"])
-def test_the_shapes_are_those_of_the_weights(cell):
-    model = make(cell=cell, num_layers=3)
-    built = {v.path: tuple(v.shape) for v in model.trainable_variables}
-    assert ULMFiT.weight_shapes(model.config) == built
-
-
 GOLDEN = GOLDENS / "awd_lstm.npz"
 
 
