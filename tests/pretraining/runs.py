@@ -8,6 +8,10 @@ import subprocess
 import sys
 import time
 
+import pytest
+
+from zoo import pretraining
+
 
 def start_run(folder, name, **environment):
     """Begins, or goes on with, a run in a process of its own."""
@@ -43,3 +47,17 @@ def assert_killing_changes_nothing(folder, times):
         assert process.wait() == -signal.SIGKILL, "It ended before it was killed."
     assert start_run(folder, "parts").wait() == 0
     assert weights_of(folder / "parts") == weights_of(folder / "whole")
+
+
+def assert_stopping_changes_nothing(recipe, finished, folder, every):
+    """Runs a recipe that is stopped before its preset is complete, as `finished`."""
+
+    def stop(*arguments):
+        raise InterruptedError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zoo.pretraining.running.presets.add_to_record", stop)
+        with pytest.raises(InterruptedError):
+            pretraining.run(recipe, finished, folder, every=every)
+    pretraining.run(recipe, finished, folder, every=every)
+    assert weights_of(folder) == weights_of(finished / "run")

@@ -82,22 +82,6 @@ def test_masks_are_drawn_anew_only_if_asked(prepared, dynamic):
     assert several > 1 if dynamic else several == 1
 
 
-@pytest.mark.parametrize(
-    "fields, message",
-    [
-        ({"stages": [[16, 8]]}, r"`stages` must be .*Received: \[\[16, 8\]\]"),
-        ({"stages": [[4, 8, 2]]}, "at least 5"),
-        ({"objective": {"name": "x"}}, "must be one of .*'masked_lm'.*Received: 'x'"),
-        ({"options": {"masks": 3}}, "Unknown option of the objective 'masked_lm'"),
-        ({"options": {"tokenizer": {}}}, "Received: 'tokenizer'. Did you mean"),
-        ({"warmup_steps": 5}, "from 0 to 4, the updates of all stages. Received: 5"),
-    ],
-)
-def test_recipes_are_checked_before_anything_is_prepared(fields, message):
-    with pytest.raises(ValueError, match=message):
-        Recipe(**tiny.recipe(**fields))
-
-
 def test_the_interval_is_checked_before_anything_is_prepared(tmp_path):
     with pytest.raises(ValueError, match="every=3, steps=4"):
         pretraining.run(Recipe(**tiny.recipe()), tmp_path, tmp_path / "run", every=3)

@@ -14,13 +14,12 @@ from zoo.pretraining.objective import Objective
 
 
 @pytest.mark.parametrize(
-    "fields, message",
+    "content, message",
     [
+        ("{", "r.json cannot"),
+        ("[]", "an object"),
         ({"options": {"lowercase": "false"}}, "`lowercase` of .* must be true or fal"),
-        (
-            {"objective": "masked_lm"},
-            "`objective` of .* must be an object. Received: 'mas",
-        ),
+        ({"objective": "masked_lm"}, "`objective` of .* an object. Received: 'masked"),
         ({"config": []}, "`config` of .* must be an object"),
         ({"seed": "1"}, "`seed` of .* must be an integer"),
         ({"train": "a.txt"}, "`train` of .* must be a list"),
@@ -28,18 +27,11 @@ from zoo.pretraining.objective import Objective
         ({"valid": [3]}, "`valid` must be a list of patterns"),
     ],
 )
-def test_a_recipe_with_a_wrong_type_is_named(tmp_path, fields, message):
+def test_a_recipe_with_a_wrong_type_is_named(tmp_path, content, message):
     path = tmp_path / "r.json"
-    path.write_text(json.dumps(tiny.recipe(**fields)))
-    with pytest.raises(ValueError, match=message) as error:
-        pretraining.find_recipe(path)
-    assert str(path) in str(error.value)
-
-
-@pytest.mark.parametrize("text, message", [("{", "r.json cannot"), ("[]", "an object")])
-def test_a_recipe_that_is_no_object_is_named(tmp_path, text, message):
-    path = tmp_path / "r.json"
-    path.write_text(text)
+    if isinstance(content, dict):
+        content = json.dumps(tiny.recipe(**content))
+    path.write_text(content)
     with pytest.raises(ValueError, match=message) as error:
         pretraining.find_recipe(path)
     assert str(path) in str(error.value)
@@ -59,40 +51,37 @@ def test_held_out_files_are_not_used_for_training(tmp_path):
         recipes.find_train(tmp_path, ["a.txt"], ["*.txt"])
 
 
-@pytest.mark.parametrize(
-    "fields, error, message",
-    [
-        ({"family": "brt"}, ValueError, "`family` must be one of .*'brt'"),
-        ({"config": {"hiden_dim": 3}}, ValueError, "`config` of .*mean 'hidden_dim'"),
-        ({"dtype": "float13"}, ValueError, "float13"),
-        ({"warmup_steps": 0, "decay": "inverse_square_root"}, ValueError, "from 1 to"),
-        ({"train": ["none.*"]}, FileNotFoundError, "none"),
-        (
-            {
-                "objective": {
-                    "name": "distillation",
-                    "teacher": "a",
-                    "repeats": {"b": 2},
-                }
-            },
-            ValueError,
-            r"key of `repeats` must be a pattern .*Received: \['b'\]",
-        ),
-        (
-            {
-                "objective": {
-                    "name": "distillation",
-                    "teacher": "a",
-                    "fields": {"b": [2]},
-                }
-            },
-            ValueError,
-            r"key of `fields` must be a pattern .*'valid.txt'",
-        ),
-    ],
+DISTILLATION = {"name": "distillation", "teacher": "a"}
+MISTAKES = (
+    ({"family": "brt"}, "`family` must be one of .*'brt'"),
+    ({"config": {"hiden_dim": 3}}, "`config` of .*mean 'hidden_dim'"),
+    ({"dtype": "float13"}, "float13"),
+    ({"optimizer": "sgd"}, "`optimizer` must be one of .*Received: 'sgd'"),
+    ({"warmup_steps": 0, "decay": "inverse_square_root"}, "from 1 to"),
+    ({"warmup_steps": 5}, "from 0 to 4, the updates of all stages. Received: 5"),
+    ({"train": ["none.*"]}, "none"),
+    ({"stages": [[16, 8]]}, r"`stages` must be .*Received: \[\[16, 8\]\]"),
+    ({"stages": [[4, 8, 2]]}, "at least 5"),
+    ({"objective": {"name": "x"}}, "must be one of .*'masked_lm'.*Received: 'x'"),
+    ({"options": {"masks": 3}}, "Unknown option of the objective 'masked_lm'"),
+    ({"options": {"tokenizer": {}}}, "Received: 'tokenizer'. Did you mean"),
+    (
+        {"objective": {**DISTILLATION, "repeats": {"b": 2}}},
+        r"key of `repeats` must be a pattern .*Received: \['b'\]",
+    ),
+    (
+        {"objective": {**DISTILLATION, "fields": {"b": [2]}}},
+        r"key of `fields` must be a pattern .*'valid.txt'",
+    ),
+    ({"objective": {**DISTILLATION, "words": -1}}, "`words` of the obj.* must be .*-1"),
+    ({"objective": {**DISTILLATION, "word_texts": 0}}, "`word_texts` of the obj.*: 0"),
 )
-def test_mistakes_are_found_before_a_run_begins(tmp_path, fields, error, message):
+
+
+@pytest.mark.parametrize("fields, message", MISTAKES)
+def test_mistakes_are_found_before_a_run_begins(tmp_path, fields, message):
     tiny.write_corpus(tmp_path / "a.txt")
+    error = FileNotFoundError if "train" in fields else ValueError
     with pytest.raises(error, match=message):
         recipe = Recipe(**tiny.recipe(**fields))
         pretraining.run(recipe, tmp_path, tmp_path / "run", every=2)

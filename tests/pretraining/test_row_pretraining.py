@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tiny
 from eager import without_graphs
+from runs import assert_stopping_changes_nothing
 
 import zoo
 from zoo import pretraining
@@ -56,21 +57,8 @@ def test_a_run_ends_in_a_preset(finished):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
-def test_a_run_in_parts_is_the_whole_run(finished, tmp_path, monkeypatch):
-    class Stopped(Exception):
-        pass
-
-    def stop(*args):
-        raise Stopped
-
-    whole = finished / "run" / "preset" / "weights.safetensors"
-    with monkeypatch.context() as patch:
-        patch.setattr("zoo.pretraining.running.presets.add_to_record", stop)
-        with pytest.raises(Stopped):
-            pretraining.run(recipe(), finished, tmp_path / "run", every=3)
-    pretraining.run(recipe(), finished, tmp_path / "run", every=3)
-    again = tmp_path / "run" / "preset" / "weights.safetensors"
-    assert again.read_bytes() == whole.read_bytes()
+def test_a_run_in_parts_is_the_whole_run(finished, tmp_path):
+    assert_stopping_changes_nothing(recipe(), finished, tmp_path / "run", every=3)
 
 
 @pytest.mark.slow

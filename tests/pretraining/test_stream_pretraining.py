@@ -102,18 +102,6 @@ def test_the_recipe_names_the_optimizer(finished, optimizer):
     assert float(model.optimizer._learning_rate(1000)) == pytest.approx(0.01)
 
 
-@pytest.mark.parametrize(
-    "fields, message",
-    [
-        ({"objective": {"name": "elmo"}}, "must be one of .*Received: 'elmo'"),
-        ({"optimizer": "sgd"}, "`optimizer` must be one of .*Received: 'sgd'"),
-    ],
-)
-def test_unknown_names_are_refused(fields, message):
-    with pytest.raises(ValueError, match=message):
-        Recipe(**recipe(**fields))
-
-
 def test_states_go_through_one_stage(tmp_path):
     tiny.write_corpus(tmp_path / "a.txt")
     stages = [[5, 4, 4], [6, 4, 6]]
