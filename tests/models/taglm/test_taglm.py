@@ -144,19 +144,6 @@ def test_a_frozen_language_model_is_the_same_in_training_and_in_use():
 
 
 @pytest.mark.slow
-def test_a_language_model_can_be_trained_along():
-    task = make_task(lm_trainable=True, lm_layers="mix")
-    part = task.backbone.parts["lm_0"]
-    before = [w.numpy() for w in part.trainable_weights]
-    assert len(before) > 10
-    task.fit(TEXTS, TAGS, verbose=0)
-    for old, new in zip(before, part.trainable_weights, strict=True):
-        assert (old != new.numpy()).any()
-    trained, used = run_both(task)
-    assert np.abs(trained - used).max() > 1e-3
-
-
-@pytest.mark.slow
 def test_several_language_models_and_none():
     two = {"lm_0": make_elmo(0), "lm_1": make_elmo(5)}
     backbone, tokenizer = make(two, lm_positions=(2,))
@@ -235,19 +222,6 @@ def test_a_changed_language_model_is_stored(shipped, tmp_path):
         assert ("preset" in record["parts"]["lm_0"]) == (not other)
     shipped.rename(tmp_path / "gone")
     assert tags_of(zoo.from_preset(tmp_path / "tagger")) == tags_of(task)
-
-
-@pytest.mark.slow
-def test_files_and_exports_hold_the_language_model(tmp_path):
-    task = make_task(num_layers=1)
-    task.fit(TEXTS, TAGS, verbose=0)
-    task.save(tmp_path / "a.keras")
-    assert tags_of(zoo.load_model(tmp_path / "a.keras")) == tags_of(task)
-    version = task.export(tmp_path / "export")
-    served = tf.saved_model.load(str(version))
-    answers = served.signatures["serving_default"](text=tf.constant(TEXTS[:4]))
-    found = answers["tags"].numpy().astype(str).tolist()
-    assert found == task.answer(TEXTS[:4])["tags"].tolist()
 
 
 @pytest.mark.slow
