@@ -14,6 +14,7 @@ from stored_arrays import END, change_file, find_arrays, read_arrays, write_arra
 from torch_pickles import Touch, dump, write_zip
 
 import zoo
+from zoo.registry.checking import read_source
 from zoo.registry.sources import find_layouts
 
 # Where sizes and options are read from arrays, a change of one contradicts the others.
@@ -45,6 +46,9 @@ PICKLED = [
     for name, row in DIRECTORIES.items()
     if row.layout in (HUB, "fairseq", "many_langs", "fastai", "mt_lstm")
 ]
+# Those whose weights may have any name.
+CHOSEN = ["bert google", "bert model_garden", "gpt2 openai", "elmo hdf5", "elmo tf1"]
+CHOSEN += ["fastai", "cove"]
 STUBS = ("tensor2tensor", "model_garden")  # whose tokens are too few to split texts
 SLOW = pytest.mark.slow
 
@@ -222,6 +226,29 @@ def test_code_in_a_pickle_is_refused_and_not_executed(name, damaged, tmp_path):
         assert "no code of it was executed" in " ".join(messages)
         file.write_bytes(content)
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_one_of_several_checkpoints_is_chosen(name, damaged):
+    path = damaged(DIRECTORIES[name])
+    expected, (first,) = read_source(path), find_arrays(path)
+    other = first.with_name(f"other{first.suffix}")
+    arrays = read_arrays(first)
+    floats = {k: v * 2 for k, v in arrays.items() if v.dtype.kind == "f"}
+    write_arrays(other, {**arrays, **floats})
+    if (path / "checkpoint").is_file():  # which names the first one
+        assert same(read_source(path), expected)
+        (path / "checkpoint").unlink()
+    names = sorted((first.name, other.name))
+    both = ".*, .*".join(name.removesuffix(".index") for name in names)
+    with pytest.raises(ValueError, match=f"must hold .* checkpoint.*{both}.* in "):
+        zoo.from_preset(path)
+    for file in (first, other):
+        found = read_source(path, file=file.name)
+        assert same(found, expected) == (file == first)
+    for absent in ("absent.index", "options.json", f"../model/{first.name}", ""):
+        with pytest.raises(ValueError, match=f"checkpoint of .*: {both}.* Received"):
+            zoo.from_preset(path, file=absent)
 
 
 @pytest.fixture(scope="module")

@@ -246,21 +246,6 @@ def test_a_language_model_of_gpt2(tmp_path):
     assert [*parts[0], 256, *parts[1]] == ids
 
 
-def test_several_checkpoints_of_gpt2(tmp_path):
-    directory = write_checkpoint(tmp_path)
-    for path in sorted(directory.glob("model.ckpt*")):
-        other = path.name.replace("model.ckpt", "model-1000")
-        (directory / other).write_bytes(path.read_bytes())
-    read(directory)  # `checkpoint` names one
-    (directory / "checkpoint").unlink()
-    with pytest.raises(ValueError, match="exactly one TensorFlow checkpoint"):
-        read(directory)
-    model = zoo.from_preset(directory, file="model-1000.index")
-    assert model.backbone.config.num_layers == 2
-    with pytest.raises(ValueError, match="model-1000.index, model.ckpt.index.*'x'"):
-        zoo.from_preset(directory, file="x")
-
-
 def test_directories_without_a_gpt(tmp_path):
     assert recognise(tmp_path) is None
     message = r"A GPT is a directory with.*Received: .*\[\]"
