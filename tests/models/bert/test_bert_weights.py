@@ -16,25 +16,14 @@ from bert_golden import (
 from foreign_files import assert_equal, save_tensorflow
 
 from zoo.checkpoint import open_checkpoint
-from zoo.models.bert import BERTConfig
 from zoo.models.bert.weights import read, recognise
 
 
 def test_the_configuration_is_translated_and_not_assumed():
     assert CONVERTED.layout == recognise(GOLDEN) == "hugging_face"
-    assert CONVERTED.config == BERTConfig(
-        vocabulary_size=17,
-        hidden_dim=8,
-        num_layers=2,
-        num_heads=4,
-        intermediate_dim=12,
-        max_sequence_length=9,
-        num_segments=3,
-        activation="gelu",
-        dropout=0.05,
-        attention_dropout=0.15,
-        layer_norm_epsilon=3e-3,
-    )
+    # What the outputs do not show.
+    assert CONVERTED.config.dropout == 0.05
+    assert CONVERTED.config.attention_dropout == 0.15 and CONVERTED.config.pad_id == 0
     assert CONVERTED.heads == ("masked_lm_head", "next_sentence")
     assert CONVERTED.tokenizer["vocabulary"][:3] == ("[PAD]", "[UNK]", "[CLS]")
     assert CONVERTED.tokenizer["lowercase"] is True

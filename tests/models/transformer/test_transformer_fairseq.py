@@ -1,7 +1,5 @@
 """Transformers of fairseq, judged by what fairseq itself computes."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,7 +7,6 @@ from fairseq_files import FAIRSEQ, NAMES
 from transformer_golden import translator
 
 import zoo
-from zoo.models.transformer.fairseq_dictionaries import read_dictionary
 from zoo.models.transformer.weights import read
 from zoo.serving import diagnose
 
@@ -37,41 +34,13 @@ def test_the_weights_do_not_fit_another_config(name, fault):
         zoo.from_preset(FAIRSEQ / name, **fault)
 
 
-def test_the_config_has_every_option_of_the_file():
-    config = dataclasses.asdict(read(FAIRSEQ / "pre_norm").config)
-    sizes = {
-        side: len(read_dictionary(FAIRSEQ / "pre_norm" / f"dict.{side}.txt"))
-        for side in ("en", "de")
-    }
-    assert config == {
-        "vocabulary_size": sizes["en"],
-        "target_vocabulary_size": sizes["de"],
-        "hidden_dim": 6,
-        "num_encoder_layers": 2,
-        "num_decoder_layers": 1,
-        "num_heads": 2,
-        "intermediate_dim": 10,
-        "max_sequence_length": 24,
-        "activation": "gelu_tanh",
-        "norm_first": True,
-        "attention_bias": True,
-        "positions": "learned",
-        "first_position": 2,
-        "scale_embeddings": False,
-        "zero_padding": True,
-        "embeddings_layer_norm": True,
-        "tied_output": True,
-        "output_bias": False,
-        "dropout": 0.15,
-        "attention_dropout": 0.05,
-        "activation_dropout": 0.25,
-        "layer_norm_epsilon": 1e-5,
-        "final_layer_norm": None,
-        "target_space": False,
-        "pad_id": 1,
-    }
+def test_the_config_has_options_that_outputs_do_not_show():
+    """All others change what the goldens compare, or the arrays that are read."""
+    config = read(FAIRSEQ / "pre_norm").config
+    rates = config.dropout, config.attention_dropout, config.activation_dropout
+    assert rates == (0.15, 0.05, 0.25) and config.zero_padding
+    assert config.max_sequence_length == 24
     assert read(FAIRSEQ / "post_norm").config.max_sequence_length == 50
-    assert read(FAIRSEQ / "post_norm").config.target_vocabulary_size is None
 
 
 @pytest.mark.shown("oldest-1", "pre_norm-3")

@@ -1,7 +1,7 @@
 """Checkpoints of OpenNMT-tf: vocabularies and options."""
 
 import pytest
-from transformer_golden import converted, write_opennmt
+from transformer_golden import write_opennmt
 
 import zoo
 from zoo.models.transformer import weights
@@ -19,18 +19,8 @@ def write_vocabularies(directory):
         (directory / f"{side}_vocabulary.txt").write_text(text)
 
 
-def test_config_says_what_shapes_and_options_say(tmp_path):
-    config = converted("opennmt pre_norm").config
-    assert (config.num_encoder_layers, config.num_decoder_layers) == (1, 2)
-    assert (config.vocabulary_size, config.target_vocabulary_size) == (11, 10)
-    assert config.norm_first and config.attention_bias and config.output_bias
-    assert not config.tied_output and config.layer_norm_epsilon == 1e-3
-    config = converted("opennmt post_norm").config
-    assert not config.norm_first and not config.attention_bias
-    assert config.tied_output and not config.output_bias
-    config = converted("opennmt shared").config
-    assert config.target_vocabulary_size is None and config.tied_output
-    assert not converted("opennmt shared_input").config.tied_output
+def test_rates_of_dropout_are_read(tmp_path):
+    """Outputs and arrays show all other fields of the config."""
     rates = {"dropout": 0.2, "attention_dropout": 0.3, "ffn_dropout": 0.4}
     config = weights.read(write_opennmt(tmp_path, **rates)).config
     assert (config.dropout, config.attention_dropout) == (0.2, 0.3)

@@ -22,19 +22,15 @@ from zoo.models.transformer.tables import shapes
 TEXTS = json.loads((GOLDENS / "subword_tokenizer.json").read_text("utf-8"))
 
 
-def test_config_says_what_the_options_say():
-    config = converted("tensor2tensor pre_norm").config
-    assert (config.num_encoder_layers, config.num_decoder_layers) == (2, 1)
-    assert (config.dropout, config.attention_dropout) == (0.1, 0.1)
-    assert config.activation_dropout == 0.1 and config.norm_first
-    assert config.max_sequence_length == 512 and config.tied_output
-    config = converted("tensor2tensor post_norm").config
-    assert (config.vocabulary_size, config.target_vocabulary_size) == (13, 17)
-    assert (config.num_encoder_layers, config.max_sequence_length) == (1, 9)
-    assert (config.dropout, config.attention_dropout) == (0.1, 0.0)
-    assert not config.norm_first and not config.tied_output and not config.target_space
-    config = converted("tensor2tensor shared_input").config
-    assert config.target_vocabulary_size is None and not config.tied_output
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("pre_norm", (0.1, 0.1, 0.1, 512)), ("post_norm", (0.1, 0.0, 0.0, 9))],
+)
+def test_config_says_what_the_options_say(name, expected):
+    """Outputs and arrays show all fields but these."""
+    config = converted(f"tensor2tensor {name}").config
+    rates = config.dropout, config.attention_dropout, config.activation_dropout
+    assert (*rates, config.max_sequence_length) == expected
 
 
 def test_target_space_is_told_by_the_options_or_by_the_optimizer(tmp_path):
