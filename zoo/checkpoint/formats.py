@@ -242,7 +242,8 @@ def _tensorflow_prefix(path):
         raise ValueError(
             "A directory must hold exactly one TensorFlow checkpoint, or a file "
             f"`checkpoint` that names one. Received: {[p.name for p in found]} in "
-            f"`{path}`. Pass the prefix of the checkpoint."
+            f"`{path}`. Keep one, or name it in a file `checkpoint` with the line "
+            f'model_checkpoint_path: "{found[0].name if found else "NAME"}".'
         )
     return found[0]
 
