@@ -104,6 +104,23 @@ def make_tags(texts, labels=None):
     return rows
 
 
+def make_questions(count, seed=0, question="how is it", unanswered=False):
+    """Questions on reviews, whose answer is the good or bad word.
+
+    Every fourth has no answer if `unanswered`.
+    """
+    from zoo.data import Answer, Question
+
+    rows = []
+    for number, context in enumerate(make_texts(count, seed, 20)[0]):
+        (word,) = {*GOOD, *BAD} & {*context.split()}
+        answers = (Answer(word, f" {context} ".index(f" {word} ")),)
+        if unanswered and number % 4 == 3:
+            context, answers = context.replace(word, "it"), ()
+        rows.append(Question(str(number), question, context, answers))
+    return rows
+
+
 def write_corpus(path, documents=40):
     """A text file of reviews, ten to a document; beside it valid.txt, the same."""
     texts, _ = make_texts(10 * documents, longest=9)

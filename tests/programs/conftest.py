@@ -20,6 +20,14 @@ def preset(tmp_path_factory):
     return directory
 
 
+@pytest.fixture(scope="module")
+def bert(preset):
+    """The BERT of the preset with its tokenizer, one for all tests of a module."""
+    import zoo
+
+    return zoo.from_preset(preset)
+
+
 @pytest.fixture(scope="session")
 def classified(preset, tmp_path_factory):
     """Output, report and directory of a classifier on a separate validation file."""

@@ -5,24 +5,22 @@ import json
 import pytest
 import tiny
 from command_line import run
+from report_runs import write_table
 
 import zoo
+from zoo.data import write_conll, write_squad
 
 
 @pytest.mark.slow
 def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
-    from zoo.data import write_conll
-
     texts, _ = tiny.make_texts(64)
     words, tags = [text.split() for text in texts], tiny.make_tags(texts)
     write_conll(tmp_path / "train.conll", words, tags)
     data = ("--data", tmp_path / "train.conll")
     model = tmp_path / "tagger.keras"
-    run(
-        "finetune", preset, *data, "--output", model, "--task", "token_classifier",
-        "--decoder", "crf", "--epochs", 12,
-        "--learning-rate", 0.01, "--batch-size", 8,
-    )  # fmt: skip
+    options = ("--task", "token_classifier", "--decoder", "crf", "--epochs", 12)
+    options += ("--learning-rate", 0.01, "--batch-size", 8, "--output", model)
+    run("finetune", preset, *data, *options)
     scores = json.loads(run("evaluate", model, *data).splitlines()[-1])
     assert scores["accuracy"] > 0.95 and scores["f1"] > 0.9
     page = tmp_path / "a.html"
@@ -39,15 +37,11 @@ def test_a_tagger_is_trained_scored_and_asked(preset, tmp_path):
 @pytest.mark.slow
 def test_a_network_for_pairs_is_trained_scored_and_asked(preset, tmp_path):
     texts, labels = tiny.make_texts(48)
-    rows = zip(texts, reversed(texts), labels, strict=True)
-    lines = ["\t".join(row) for row in rows]
-    table = tmp_path / "pairs.tsv"
-    table.write_text("\n".join(["sentence1\tsentence2\tlabel", *lines]))
+    columns, header = (texts, texts[::-1], labels), "sentence1\tsentence2\tlabel"
+    table = write_table(tmp_path / "pairs.tsv", *columns, header=header)
     model = tmp_path / "model.keras"
-    run(
-        "finetune", preset, "--data", table, "--output", model, "--epochs", 2,
-        "--option", "head=biattentive", "--option", "head_dim=8",
-    )  # fmt: skip
+    options = ("--option", "head=biattentive", "--option", "head_dim=8", "--epochs", 2)
+    run("finetune", preset, "--data", table, "--output", model, *options)
     scores = json.loads(run("evaluate", model, "--data", table).splitlines()[-1])
     assert 0 <= scores["accuracy"] <= 1
     lines = run("predict", model, "--pair", "a good\tfilm").splitlines()
@@ -58,37 +52,24 @@ def test_a_network_for_pairs_is_trained_scored_and_asked(preset, tmp_path):
 
 @pytest.mark.slow
 def test_a_regressor_is_trained_and_scored(preset, tmp_path):
-    path = tmp_path / "train.tsv"
+    path, model = tmp_path / "train.tsv", tmp_path / "model.keras"
     path.write_text("text\tscore\n" + "a film\t 0.5\na plot\t-1e3\n" * 4)
-    output = tmp_path / "model.keras"
-    common = ("--data", path)
-    options = ("--task", "text_regressor", "--epochs", 1, "--output", output)
-    run("finetune", preset, *common, *options)
-    scores = json.loads(run("evaluate", output, *common).splitlines()[-1])
+    options = ("--task", "text_regressor", "--epochs", 1, "--output", model)
+    run("finetune", preset, "--data", path, *options)
+    scores = json.loads(run("evaluate", model, "--data", path).splitlines()[-1])
     assert 0 < scores["mean_absolute_error"] < 1e3
 
 
 @pytest.mark.slow
 def test_questions_are_learned_scored_and_asked(preset, tmp_path):
-    from zoo.data import Answer, Question, write_squad
-
-    contexts, _ = tiny.make_texts(200, 1, 20)
-    rows = []
-    for number, context in enumerate(contexts):
-        (word,) = {*tiny.GOOD, *tiny.BAD} & {*context.split()}
-        begin = f" {context} ".index(f" {word} ")
-        rows.append(Question(str(number), "how", context, (Answer(word, begin),)))
+    rows = tiny.make_questions(200, 1, "how")
     write_squad(tmp_path / "train.json", rows)
     data, model = ("--data", tmp_path / "train.json"), tmp_path / "qa.keras"
     options = ("--epochs", 8, "--learning-rate", 0.01, "--report", tmp_path / "report")
-    output = run(
-        "finetune", preset, "--task", "question_answerer", *data, "--output", model,
-        *options,
-    )  # fmt: skip
-    assert (
-        "labels for training: answer: 1" in output
-        and "no answer, validation: f1" in output
-    )
+    options += ("--task", "question_answerer", "--output", model)
+    output = run("finetune", preset, *data, *options)
+    assert "labels for training: answer: 1" in output
+    assert "no answer, validation: f1" in output
     scores = json.loads(run("evaluate", model, *data).splitlines()[-1])
     assert scores["exact"] > 0.9 and scores["f1"] > 0.9
     (line,) = run("predict", model, "how\tthe film was lovely").splitlines()
@@ -117,14 +98,7 @@ def test_questions_are_learned_scored_and_asked(preset, tmp_path):
 @pytest.mark.slow
 def test_a_threshold_is_chosen_or_given(preset, tmp_path):
     """The threshold for no answer is found on the validation data."""
-    import zoo
-    from zoo.data import Answer, Question, write_squad
-
-    texts, _ = tiny.make_texts(60, 1, 12)
-    rows = [
-        Question(str(i), "how", text, (Answer(text.split()[0], 0),) if i % 2 else ())
-        for i, text in enumerate(texts)
-    ]
+    rows = tiny.make_questions(60, 1, "how", unanswered=True)
     write_squad(tmp_path / "train.json", rows)
     command = ("finetune", preset, "--task", "question_answerer", "--epochs", 1)
     command += ("--data", tmp_path / "train.json", "--output", tmp_path / "a.keras")
@@ -149,21 +123,16 @@ def test_choices_are_learned_scored_and_asked(preset, tmp_path):
         choices = [good, bad, bad] if label == "good" else [bad, good, bad]
         lines.append("\t".join([text, *choices, str(choices.index(good))]))
     table.write_text("\n".join(lines))
-    output = run(
-        "finetune", preset, "--task", "multiple_choice", "--data", table,
-        "--output", model, "--epochs", 5, "--learning-rate", 0.003,
-    )  # fmt: skip
+    command = ("finetune", preset, "--task", "multiple_choice", "--data", table)
+    command += ("--output", model, "--epochs", 5, "--learning-rate", 0.003)
+    output = run(*command)
     assert "TF-IDF with logistic regression, validation: accuracy 1.000" in output
     assert "most frequent number, validation: accuracy" in output
     scores = json.loads(run("evaluate", model, "--data", table).splitlines()[-1])
     assert scores["accuracy"] > 0.9
     (line,) = run("predict", model, "the film\tbad\tpoor\tlovely").splitlines()
     assert json.loads(line)["choice"] == 2
-    columns = ("--text-column", "prompt", "--output", model)
-    output = run(
-        "finetune", preset, "--task", "multiple_choice", "--data", table, *columns,
-        code=1,
-    )  # fmt: skip
+    output = run(*command, "--text-column", "prompt", code=1)
     assert "columns of choices have fixed names" in output
 
 

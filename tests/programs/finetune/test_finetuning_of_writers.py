@@ -6,6 +6,7 @@ import keras
 import pytest
 import tiny
 from command_line import run
+from tiny_translator import make_translator
 
 import zoo
 from zoo.evaluation import group_references, translation_scores
@@ -13,13 +14,7 @@ from zoo.files.whole_files import open_any
 from zoo.programs.finetune import loading
 from zoo.programs.finetune.labelled_rows import RowFiles, read_parts, split_off
 from zoo.registry import build_backbone
-from zoo.text import (
-    ParsingTokenizer,
-    SentencePieceTokenizer,
-    list_tokens,
-    read_tree,
-    train_sentencepiece,
-)
+from zoo.text import ParsingTokenizer, list_tokens, read_tree, train_sentencepiece
 
 TREES = [
     "( (S (NP-SBJ (DT The) (NN cat)) (VP (VBZ sits)) (. .)) )",
@@ -29,20 +24,11 @@ TREES = [
 ]
 
 
-def make(task, tokenizer, **config):
-    keras.utils.set_random_seed(1)
-    sizes = {"vocabulary_size": tokenizer.vocabulary_size, **config}
-    backbone = build_backbone("transformer", {**tiny.TRANSFORMER_CONFIG, **sizes})
-    return task(backbone, tokenizer, sequence_length=32)
-
-
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory):
     """Directory of a tiny translator with random weights."""
-    texts = [text for side in tiny.make_pairs(60) for text in side]
-    tokenizer = SentencePieceTokenizer(train_sentencepiece(texts, 340))
     directory = tmp_path_factory.mktemp("writers") / "preset"
-    make(zoo.Translator, tokenizer).save_to_preset(directory)
+    make_translator(seed=1, scale=None).save_to_preset(directory)
     return directory
 
 
@@ -97,12 +83,11 @@ def test_scores_are_those_of_sacrebleu(trained, pairs):
     assert report["scored"] == {"part": "validation", "rows": len(sources)}
     assert report["data"]["validation"]["rows"] > len(sources)
     train = split_off(*pairs)[0]
+    nearest = zoo.evaluation.nearest_targets(*train, sources)
     predictors = {
         "model": model.translate(sources),
         "copy of the source": sources,
-        "target of the most similar source": zoo.evaluation.nearest_targets(
-            *train, sources
-        ),
+        "target of the most similar source": nearest,
     }
     assert report["scores"].keys() == predictors.keys()
     for name, texts in predictors.items():
@@ -188,27 +173,20 @@ def test_pairs_without_a_text_are_left_out(tmp_path):
         assert read(tmp_path / "a.tsv", "1", label_column=0) == (["b"], ["a"])
 
 
+TARGET = "--target", "two.fr"
 CASES = {
     "a.tsv": ("a\tb\nc\n", (), "at least 2 columns, separated by tabs. Received: 1 in"),
     "empty.tsv": ("", (), "There must be a pair of texts. Received: none in"),
-    "short.en": ("a\n", ("--target", "two.fr"), "must have the same number of lines."),
+    "short.en": ("a\n", TARGET, "must have the same number of lines."),
     "names.tsv": ("a\tb\n", ("--text-column", "en"), "numbers from 0. Received: 'en'"),
     "pair.tsv": ("a\tb\n", ("--pair-column", "1"), "pair_column='1'"),
-    "mixed.en": (
-        "a\nb\n",
-        ("--target", "two.fr", "--label-column", 1),
-        "two files without columns",
-    ),
+    "mixed.en": ("a\nb\n", (*TARGET, "--label-column", 1), "two files without columns"),
     "other.tsv": (
         "text\tlabel\na\tx\nb\ty\n",
-        ("--target", "two.fr", "--task", "text_classifier"),
+        (*TARGET, "--task", "text_classifier"),
         "Only a task that writes texts has its targets in a second file.",
     ),
-    "valid.tsv": (
-        "a\tb\n",
-        ("--valid-target", "two.fr"),
-        "needs `--valid`",
-    ),
+    "valid.tsv": ("a\tb\n", ("--valid-target", "two.fr"), "needs `--valid`"),
     "sizes.tsv": (
         "a\tb\n",
         ("--token-budget", 9, "--batch-size", 9),
@@ -242,11 +220,14 @@ def test_parsers_read_brackets(tmp_path):
     model = train_sentencepiece(sentences * 3, 320)
     tokenizer = ParsingTokenizer(model, list_tokens(trees))
     config = {
+        **tiny.TRANSFORMER_CONFIG,
+        "vocabulary_size": tokenizer.vocabulary_size,
         "target_vocabulary_size": tokenizer.target_vocabulary_size,
-        "num_encoder_layers": 1,
-        "num_decoder_layers": 1,
     }
-    make(zoo.Parser, tokenizer, **config).save_to_preset(tmp_path / "preset")
+    keras.utils.set_random_seed(1)
+    backbone = build_backbone("transformer", config)
+    parser = zoo.Parser(backbone, tokenizer, sequence_length=32)
+    parser.save_to_preset(tmp_path / "preset")
     data = tmp_path / "a.mrg"
     data.write_text("\n".join(TREES))
     assert zoo.Parser.files.read(data)[0] == sentences

@@ -6,33 +6,17 @@ import click
 import pytest
 import tiny
 from command_line import run
+from report_runs import write_table
 
 from zoo.commands.main import main
 from zoo.programs.finetune import quickstart
-from zoo.registry import build_backbone
-from zoo.text import WordPieceTokenizer
-
-
-@pytest.fixture
-def preset(tmp_path):
-    """A tiny backbone with its tokenizer."""
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    backbone.save_to_preset(tmp_path / "preset")
-    return tmp_path / "preset"
 
 
 def test_tour_on_a_file(preset, tmp_path):
     texts, labels = tiny.make_texts(200)
-    lines = [f"{text}\t{label}" for text, label in zip(texts, labels, strict=True)]
-    (tmp_path / "data.tsv").write_text("\n".join(["text\tlabel", *lines]))
-    said = []
-    scores = quickstart.run(
-        tmp_path / "data.tsv", tmp_path / "out", preset, epochs=1, echo=said.append
-    )
-    assert set(scores) == {
-        "model", "majority", "TF-IDF with logistic regression"
-    }  # fmt: skip
+    data, said = write_table(tmp_path / "data.tsv", texts, labels), []
+    scores = quickstart.run(data, tmp_path / "out", preset, 1, echo=said.append)
+    assert {*scores} == {"model", "majority", "TF-IDF with logistic regression"}
     report = json.loads((tmp_path / "out" / "report" / "report.json").read_text())
     assert report["scores"] == scores and report["scored"]["part"] == "test"
     assert set(report["data"]) == {"training", "validation", "test"}
@@ -49,20 +33,19 @@ def test_tour_on_a_file(preset, tmp_path):
 @pytest.mark.slow
 def test_pairs_are_asked_as_pairs(preset, tmp_path):
     texts, labels = tiny.make_texts(60)
-    rows = zip(texts, texts[::-1], labels, strict=True)
-    lines = ["\t".join(row) for row in rows]
-    (tmp_path / "data.tsv").write_text("\n".join(["text\ttext_pair\tlabel", *lines]))
-    said = []
-    quickstart.run(tmp_path / "data.tsv", tmp_path / "out", preset, 1, echo=said.append)
+    columns, header = (texts, texts[::-1], labels), "text\ttext_pair\tlabel"
+    data, said = write_table(tmp_path / "data.tsv", *columns, header=header), []
+    quickstart.run(data, tmp_path / "out", preset, 1, echo=said.append)
     text = "\n".join(map(str, said))
     first, second = quickstart.split((texts, texts[::-1]), labels)["test"][0]
     assert f"{first[0]} | {second[0]}" in text
 
 
-def test_columns_need_data():
-    message = "are those of `--data`. Received: text_column without data"
-    with pytest.raises(ValueError, match=message):
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="of `--data`. Received: text_column without"):
         quickstart.run(columns={"text_column": "review"})
+    with pytest.raises(ValueError, match="Received: 2 rows, in parts of"):
+        quickstart.split(["a", "b"], ["x", "y"])
 
 
 def test_the_output_is_checked_before_the_training(tmp_path, monkeypatch):
@@ -78,11 +61,6 @@ def test_every_option_has_a_help():
         for option in command.params:
             if isinstance(option, click.Option):
                 assert option.help, f"{name} {option.name}"
-
-
-def test_every_part_must_have_rows():
-    with pytest.raises(ValueError, match="Received: 2 rows, in parts of"):
-        quickstart.split(["a", "b"], ["x", "y"])
 
 
 def test_reviews_are_the_whole_set():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tiny
 from command_line import run
+from report_runs import write_table
 
 import zoo
 from zoo.programs.finetune import transfer
@@ -19,8 +20,9 @@ UNLABELED = tiny.make_texts(16, seed=9)[0]
 
 
 @pytest.fixture(scope="module")
-def preset(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("transfer") / "preset"
+def causal(tmp_path_factory):
+    """The directory of a tiny causal language model."""
+    directory = tmp_path_factory.mktemp("transfer") / "causal"
     keras.utils.set_random_seed(1)
     backbone = build_backbone("bert", {**tiny.CONFIG, "causal": True})
     backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
@@ -50,10 +52,10 @@ def calls(monkeypatch):
 @pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("epochs", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_the_recipe_trains_a_language_model_and_then_a_classifier(
-    epochs, preset, calls, tmp_path
+    epochs, causal, calls, tmp_path
 ):
     model = zoo.finetune_ulmfit(
-        preset, TEXTS, LABELS, UNLABELED, (TEXTS[:8], LABELS[:8]), epochs=epochs,
+        causal, TEXTS, LABELS, UNLABELED, (TEXTS[:8], LABELS[:8]), epochs=epochs,
         language_model_epochs=2, batch_size=8, output=tmp_path / "model.keras",
     )  # fmt: skip
     (first, *_), (second, *_) = calls
@@ -81,20 +83,19 @@ def test_the_recipe_trains_a_language_model_and_then_a_classifier(
 
 
 @pytest.mark.slow
-def test_a_seed_gives_the_same_classifier(preset):
+def test_a_seed_gives_the_same_classifier(causal):
     options = {"epochs": 1, "batch_size": 16, "seed": 5}
-    models = [
-        zoo.finetune_ulmfit(preset, TEXTS[:16], LABELS[:16], **options)
+    first, second = (
+        zoo.finetune_ulmfit(causal, TEXTS[:16], LABELS[:16], **options).get_weights()
         for _ in range(2)
-    ]
-    weights = [model.get_weights() for model in models]
-    for ours, theirs in zip(*weights, strict=True):
+    )
+    for ours, theirs in zip(first, second, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("epochs, last", [(1, 0), (2, 0), (3, 1), (4, None), (9, None)])
-def test_the_last_epoch_trains_all_layers(preset, epochs, last):
-    model = zoo.from_preset(preset, "text_classifier", labels=tiny.LABELS)
+def test_the_last_epoch_trains_all_layers(causal, epochs, last):
+    model = zoo.from_preset(causal, "text_classifier", labels=tiny.LABELS)
     callback = transfer.unfreezing_for(model, epochs)
     assert callback.last == last
     stages = [callback.trained(epoch, 3)[1] for epoch in range(epochs)]
@@ -103,34 +104,27 @@ def test_the_last_epoch_trains_all_layers(preset, epochs, last):
 
 
 @pytest.mark.slow
-def test_without_epochs_the_language_model_stays(preset, calls):
-    zoo.finetune_ulmfit(
-        preset, TEXTS[:8], LABELS[:8], language_model_epochs=0, epochs=1
-    )
+def test_without_epochs_the_language_model_stays(causal, calls):
+    options = {"language_model_epochs": 0, "epochs": 1}
+    zoo.finetune_ulmfit(causal, TEXTS[:8], LABELS[:8], **options)
     assert len(calls) == 1
 
 
-def test_a_backbone_that_does_not_predict_the_next_token_is_an_error(tmp_path):
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    backbone.save_to_preset(tmp_path / "preset")
+def test_a_backbone_that_does_not_predict_the_next_token_is_an_error(preset):
     with pytest.raises(ValueError, match="a backbone that predicts the next token"):
-        zoo.finetune_ulmfit(tmp_path / "preset", TEXTS, LABELS)
+        zoo.finetune_ulmfit(preset, TEXTS, LABELS)
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    path = tmp_path_factory.mktemp("transfer") / "train.tsv"
-    lines = [f"{x}\t{label}" for x, label in zip(TEXTS, LABELS, strict=True)]
-    path.write_text("\n".join(["text\tlabel", *lines]))
-    return path
+    return write_table(tmp_path_factory.mktemp("table") / "train.tsv", TEXTS, LABELS)
 
 
 @pytest.mark.slow
-def test_the_command_line_has_the_recipe(preset, table, tmp_path):
+def test_the_command_line_has_the_recipe(causal, table, tmp_path):
     (tmp_path / "more.txt").write_text("\n\n".join(UNLABELED))
     output = run(
-        "finetune", preset, "--data", table, "--recipe", "ulmfit", "--output",
+        "finetune", causal, "--data", table, "--recipe", "ulmfit", "--output",
         tmp_path / "m.keras", "--epochs", 4, "--language-model-epochs", 1,
         "--batch-size", 8, "--unlabeled", tmp_path / "more.txt",
     )  # fmt: skip
@@ -152,7 +146,7 @@ def test_the_command_line_has_the_recipe(preset, table, tmp_path):
     ],
 )
 def test_options_that_exclude_each_other_are_errors(
-    options, message, code, preset, table, tmp_path
+    options, message, code, causal, table, tmp_path
 ):
     options = [table if option == "TABLE" else option for option in options]
     if "text_regressor" in options:
@@ -160,10 +154,10 @@ def test_options_that_exclude_each_other_are_errors(
         numbers.write_text("text\tlabel\n" + "a\t1\nb\t2\nc\t3\n" * 9)
         table = numbers
     common = ["--data", table, "--output", tmp_path / "m.keras"]
-    assert message in run("finetune", preset, *common, *options, code=code)
+    assert message in run("finetune", causal, *common, *options, code=code)
 
 
-def test_fields_of_the_config_are_options(preset, monkeypatch):
+def test_fields_of_the_config_are_options(causal, monkeypatch):
     trained = []
 
     def fit(self, *args, **kwargs):
@@ -172,27 +166,27 @@ def test_fields_of_the_config_are_options(preset, monkeypatch):
 
     monkeypatch.setattr(zoo.tasks.Task, "fit", fit)
     options = {"epochs": 1, "language_model_epochs": 0, "dropout": 0.25}
-    model = zoo.finetune_ulmfit(preset, TEXTS[:8], LABELS[:8], **options)
+    model = zoo.finetune_ulmfit(causal, TEXTS[:8], LABELS[:8], **options)
     assert model.backbone.config.dropout == 0.25 and trained == [model]
     trained.clear()
     with pytest.raises(ValueError, match="'dropuot'"):
-        zoo.finetune_ulmfit(preset, TEXTS[:8], LABELS[:8], dropuot=0.25)
+        zoo.finetune_ulmfit(causal, TEXTS[:8], LABELS[:8], dropuot=0.25)
     assert not trained
 
 
 def test_mistakes_are_found_before_the_language_model_is_trained(
-    preset, table, tmp_path, monkeypatch
+    causal, table, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(zoo.tasks.Task, "fit", None)
     with pytest.raises(ValueError, match=r"Received: \['new'\]"):
-        zoo.finetune_ulmfit(preset, TEXTS, LABELS, None, (["a film"], ["new"]))
+        zoo.finetune_ulmfit(causal, TEXTS, LABELS, None, (["a film"], ["new"]))
     with pytest.raises(ValueError, match="must be a number from 1e-12 .* Received: 0"):
-        zoo.finetune_ulmfit(preset, TEXTS, LABELS, learning_rate=0)
+        zoo.finetune_ulmfit(causal, TEXTS, LABELS, learning_rate=0)
     with pytest.raises(ValueError, match="The output must be a file. Received"):
         (tmp_path / "a.keras").mkdir()
-        zoo.finetune_ulmfit(preset, TEXTS, LABELS, output=tmp_path / "a.keras")
+        zoo.finetune_ulmfit(causal, TEXTS, LABELS, output=tmp_path / "a.keras")
     (tmp_path / "valid.tsv").write_text("text\tlabel\na film\tnew\n")
-    command = ("finetune", preset, "--data", table, "--recipe", "ulmfit")
+    command = ("finetune", causal, "--data", table, "--recipe", "ulmfit")
     command += ("--output", tmp_path / "m.keras")
     for option, value, message, code in (
         ("--valid", tmp_path / "valid.tsv", "Received: ['new']", 1),

@@ -11,25 +11,15 @@ import zoo
 from zoo.commands.main import main
 from zoo.programs.vectors.layer_vectors import word_vectors
 
-TEXTS = [
-    "The film was good.",
-    "A bad plot, a good FILM!",
-    "no use here",
-    "film film",
-]
-
-
-@pytest.fixture(scope="module")
-def model(preset):
-    return zoo.from_preset(preset, None)
+TEXTS = ["The film was good.", "A bad plot, a good FILM!", "no use here", "film film"]
 
 
 @pytest.fixture
-def uses(model):
-    return zoo.find_uses(model, ["film", "good"], TEXTS, [0, -1])
+def uses(bert):
+    return zoo.find_uses(bert, ["film", "good"], TEXTS, [0, -1])
 
 
-def test_uses_have_their_places_and_vectors(model, uses):
+def test_uses_have_their_places_and_vectors(bert, uses):
     found = list(zip(uses.words, uses.places.tolist(), strict=True))
     assert found == [
         ("film", 1), ("good", 3), ("good", 5), ("film", 6), ("film", 0), ("film", 1)
@@ -37,20 +27,20 @@ def test_uses_have_their_places_and_vectors(model, uses):
     assert uses.excerpt(3, 2) == "a good [FILM] !"
     assert uses.excerpt(0) == "The [film] was good ."
     split = ["A", "bad", "plot", ",", "a", "good", "FILM", "!"]
-    expected, _ = word_vectors(model, [split], [0, -1])
+    expected, _ = word_vectors(bert, [split], [0, -1])
     np.testing.assert_allclose(uses.vectors[2], expected[5].reshape(-1), atol=1e-5)
-    every, _ = word_vectors(model, [split])
+    every, _ = word_vectors(bert, [split])
     np.testing.assert_allclose(every[:, [0, -1]], expected, atol=1e-6)
-    limited = zoo.find_uses(model, "film", iter(TEXTS), limit=2)
+    limited = zoo.find_uses(bert, "film", iter(TEXTS), limit=2)
     assert len(limited) == 2 and limited.sentences[1] == split
 
 
-def test_words_of_any_script_are_found(model):
+def test_words_of_any_script_are_found(bert):
     texts = ["यह हिन्दी है।", "a cafe\u0301, “well-known”!", "FILM, film"]
-    uses = zoo.find_uses(model, ["हिन्दी", "cafe\u0301", "well-known"], texts)
+    uses = zoo.find_uses(bert, ["हिन्दी", "cafe\u0301", "well-known"], texts)
     assert uses.sentences[2] == ["a", "cafe\u0301", ",", "“", "well-known", "”", "!"]
     assert uses.places.tolist() == [1, 1, 4]
-    assert len(zoo.find_uses(model, ["Film", "film"], texts)) == 2
+    assert len(zoo.find_uses(bert, ["Film", "film"], texts)) == 2
 
 
 def test_neighbours_are_in_other_texts(uses):
@@ -74,16 +64,16 @@ def test_groups_have_similar_uses(uses):
         uses.groups(7)
 
 
-def test_what_cannot_be_found(model, preset):
+def test_what_cannot_be_found(bert):
     for words in ("plots", "two words", "good.", []):
         with pytest.raises(ValueError, match="in the texts.* without punctuation at"):
-            zoo.find_uses(model, words, TEXTS)
+            zoo.find_uses(bert, words, TEXTS)
     with pytest.raises(TypeError, match="Received: one string"):
-        zoo.find_uses(model, "film", "a film")
+        zoo.find_uses(bert, "film", "a film")
     with pytest.raises(ValueError, match="Options are used only"):
-        zoo.find_uses(model, "film", TEXTS, dtype="float32")
+        zoo.find_uses(bert, "film", TEXTS, dtype="float32")
     with pytest.raises(ValueError, match="layers must be numbers in"):
-        zoo.find_uses(model, "film", TEXTS, [9])
+        zoo.find_uses(bert, "film", TEXTS, [9])
 
 
 def test_the_command_shows_groups(preset, tmp_path):

@@ -1,5 +1,7 @@
 """The task of answering questions: data in, answers, training, files and errors."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -15,20 +17,7 @@ from zoo.training import AdamW
 
 CONTEXT = "the film was good , and the music of it was very lovely !"
 OPTIONS = {"sequence_length": 16, "stride": 4, "num_answers": 3, "question_length": 4}
-
-
-def make_questions(count, seed=0):
-    """Texts with one good or bad word, which is the answer; some have none."""
-    contexts, _ = tiny.make_texts(count, seed, 20)
-    rows = []
-    for number, context in enumerate(contexts):
-        (word,) = {*tiny.GOOD, *tiny.BAD} & {*context.split()}
-        answers = (Answer(word, f" {context} ".index(f" {word} ")),)
-        if number % 4 == 3:
-            context = context.replace(word, "it")
-            answers = ()
-        rows.append(Question(str(number), "how is it", context, answers))
-    return rows
+make_questions = functools.partial(tiny.make_questions, unanswered=True)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +30,12 @@ def build(backbone, **options):
     keras.utils.set_random_seed(2)
     tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
     return zoo.QuestionAnswerer(backbone, tokenizer, **{**OPTIONS, **options})
+
+
+def columns_of(rows):
+    """The questions and the contexts of rows, and the answers."""
+    x = [row.question for row in rows], [row.context for row in rows]
+    return x, [row.answers for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +63,7 @@ def test_it_learns_answers_and_no_answers(trained):
     spans = found["text"], found["begin"], found["end"]
     for row, text, begin, end in zip(rows, *spans, strict=True):
         assert row.context[max(begin, 0) : max(end, 0)] == text
-    x = [row.question for row in rows], [row.context for row in rows]
-    answers = [row.answers for row in rows]
+    x, answers = columns_of(rows)
     scores = trained.files.measure(trained, x, answers)
     assert scores["exact"] == pytest.approx(share) and scores["f1"] > 0.9
     threshold = trained.find_null_threshold(rows)
@@ -138,8 +132,7 @@ def assert_equal(ours, theirs):
 @pytest.mark.usefixtures("eagerly")
 def test_all_forms_of_data_are_the_same(model):
     rows = make_questions(12)
-    x = [row.question for row in rows], [row.context for row in rows]
-    answers = [row.answers for row in rows]
+    x, answers = columns_of(rows)
     expected = model.evaluate(rows, verbose=0)
     places = [
         (a[0].begin, a[0].begin + len(a[0].text)) if a else (-1, -1) for a in answers
@@ -285,8 +278,7 @@ def test_a_long_question_is_truncated_with_a_warning(backbone, length, most):
 def test_the_threshold_is_calibrated(trained, model):
     rows, threshold = make_questions(30, seed=5), trained.options["null_threshold"]
     assert type(threshold) is float
-    x = [row.question for row in rows], [row.context for row in rows]
-    files, answers = trained.files, [row.answers for row in rows]
+    (x, answers), files = columns_of(rows), trained.files
     assert [*map(files.calibrated, (trained, model))] == [("null_threshold",), ()]
     found = files.calibrate(trained, x, answers)
     assert found == {"null_threshold": trained.options["null_threshold"]}
