@@ -37,13 +37,10 @@ def test_scores_are_those_of_scikit_learn(classified):
     assert share == truth.count(majority) / len(truth)
     wrong = [i for i in range(len(truth)) if truth[i] != found[i]]
     wrong.sort(key=lambda i: -answers["score"][i])
-    assert [error["texts"] for error in report["errors"]] == [
-        [texts[i]] for i in wrong[:20]
-    ]
-    assert report["errors"][0]["labels"] == {
-        "true": truth[wrong[0]],
-        "predicted": found[wrong[0]],
-    }
+    errors, first = report["errors"], wrong[0]
+    assert [error["texts"] for error in errors] == [[texts[i]] for i in wrong[:20]]
+    expected = {"true": truth[first], "predicted": found[first]}
+    assert errors[0]["labels"] == expected
     difference = report["differences"]["majority"]["accuracy"]["value"]
     assert difference == pytest.approx(scores["accuracy"]["value"] - share)
 
@@ -61,11 +58,10 @@ def test_the_report_says_what_was_read_and_set(classified):
     assert lengths["texts"] == 88 and lengths["longer"] == 0
     assert f"longest {lengths['longest']}. 0 of 88 texts" in output
     assert "48 rows for training, 40 rows for validation." in output
-    names = ["loss", "accuracy", "learning_rate", "confusion"]
-    assert set(report["pictures"]) == {
-        f"{n}.{s}" for n in names for s in ("svg", "png")
-    }
-    for name in report["pictures"]:
+    names = ("loss", "accuracy", "learning_rate", "confusion")
+    pictures = {f"{name}.{suffix}" for name in names for suffix in ("svg", "png")}
+    assert {*report["pictures"]} == pictures
+    for name in pictures:
         assert (directory / "m_report" / name).stat().st_size > 1000
 
 
@@ -142,21 +138,15 @@ def test_validation_with_one_label_and_an_unknown_label(preset, tmp_path):
     assert "epoch" not in output
 
 
-def test_the_directory_is_checked_before_the_training(preset, tmp_path):
-    texts, labels = tiny.make_texts(32)
-    data = write_table(tmp_path / "train.tsv", texts, labels)
-    output, _ = finetune(preset, data, tmp_path, "--report", data, code=1)
-    assert "The output must be a directory. Received:" in output
-    assert "rows for training" not in output
-    inside = tmp_path / "m.keras" / "r"
-    output, _ = finetune(preset, data, tmp_path, "--report", inside, code=1)
-    assert "The report must be beside the model. Received:" in output
-    output, _ = finetune(preset, data, tmp_path, "--report", data / "r", code=1)
-    assert "train.tsv" in output and "rows for training" not in output
-
-
-def test_the_output_is_checked_before_the_training(preset, tmp_path):
+def test_paths_are_checked_before_the_training(preset, tmp_path):
     data = write_table(tmp_path / "train.tsv", ["a film", "a plot"], ["x", "y"])
+    for report, message in (
+        (data, "The output must be a directory. Received:"),
+        (tmp_path / "m.keras" / "r", "The report must be beside the model. Received:"),
+        (data / "r", "train.tsv"),
+    ):
+        output, _ = finetune(preset, data, tmp_path, "--report", report, code=1)
+        assert message in output and "rows for training" not in output
     (tmp_path / "m.keras").mkdir()
     output, _ = finetune(preset, data, tmp_path, code=1)
     assert "The output must be a file. Received:" in output

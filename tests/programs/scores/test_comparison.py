@@ -14,7 +14,6 @@ from zoo.programs.scores import comparison
 from zoo.programs.scores.comparison import Comparison
 from zoo.programs.scores.suite_results import percent, summary
 from zoo.programs.scores.suite_tasks import SUITE
-from zoo.registry import build_backbone
 from zoo.tasks import Task
 
 ONE = {"learning_rate": [1e-3], "epochs": 1, "echo": str}
@@ -37,7 +36,7 @@ def finetune(preset, parts, **options):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, tokenizer):
+def folder(tmp_path_factory, preset):
     """SST-2, STS-B and a preset, all tiny."""
     folder = tmp_path_factory.mktemp("glue")
     texts, labels = tiny.make_texts(120)
@@ -53,9 +52,7 @@ def folder(tmp_path_factory, tokenizer):
                 writer = csv.writer(file, delimiter="\t", lineterminator="\n")
                 writer.writerow(header)
                 writer.writerows(zip(*(c[rows] for c in columns), strict=True))
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = tokenizer
-    backbone.save_to_preset(folder / "preset")
+    shutil.copytree(preset, folder / "preset")
     return folder
 
 
@@ -103,12 +100,10 @@ def test_one_arm_alone(folder, tmp_path):
 
 
 def test_wrong_arguments(folder, tmp_path):
-    for task, arms, message in (
-        ("sst2", "best", "`compare` must be one of both, preset, random"),
-        ("snli", "both", r"must be of cola, .*wnli. Received: \['snli'\]"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            compare(folder, tmp_path, task, arms=arms)
+    with pytest.raises(ValueError, match="must be one of both, preset, random"):
+        compare(folder, tmp_path, "sst2", arms="best")
+    with pytest.raises(ValueError, match=r"of cola, .*wnli. Received: \['snli'\]"):
+        compare(folder, tmp_path, "snli", arms="both")
     command = ["evaluate-suite", folder / "preset", "--data", folder, "--output"]
     command += [tmp_path, "--learning-rate", 1e-2, "--learning-rate", 1e-4]
     assert "repeated only with --compare" in run(*command, code=2)

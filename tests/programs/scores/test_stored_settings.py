@@ -40,7 +40,9 @@ def test_other_results_in_the_preset_do_not_count(preset):
     assert (preset / "suite" / "settings.json").read_text("utf-8") == stored
 
 
-@pytest.mark.parametrize("name", ["weights.safetensors", "member/x.txt", "new.txt"])
+@pytest.mark.parametrize(
+    "name", ["preset.json", "weights.safetensors", "member/x.txt", "new.txt"]
+)
 def test_other_files_of_the_preset_do(preset, tmp_path, name):
     keep(preset, tmp_path / "suite")
     (preset / name).write_text("other")

@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 import tiny
 from command_line import run
+from tiny_translator import make_translator
 
 import zoo
 from zoo.registry import build_backbone
 from zoo.text import (
     ParsingTokenizer,
-    SentencePieceTokenizer,
-    WordPieceTokenizer,
     linearize,
     list_tokens,
     read_tree,
@@ -19,43 +18,15 @@ from zoo.text import (
 )
 from zoo.visualize.pages import escape
 
-CONFIG = {
-    "hidden_dim": 16,
-    "num_encoder_layers": 2,
-    "num_decoder_layers": 3,
-    "num_heads": 4,
-    "intermediate_dim": 32,
-    "max_sequence_length": 24,
-    "dropout": 0.0,
-}
 TEXT = "a good film ."
 
 
 @pytest.fixture(scope="module")
 def translator():
     """A tiny Transformer whose sides have pieces of their own."""
-    texts = tiny.make_texts(200)[0]
-    models = [train_sentencepiece(texts, size) for size in (320, 300)]
-    tokenizer = SentencePieceTokenizer(*models)
-    keras.utils.set_random_seed(1)
-    sizes = {
-        "vocabulary_size": tokenizer.vocabulary_size,
-        "target_vocabulary_size": tokenizer.target_vocabulary_size,
-    }
-    backbone = build_backbone("transformer", {**CONFIG, **sizes})
-    draw = np.random.default_rng(0)
-    for weight in backbone.weights:
-        weight.assign(draw.normal(0, 0.3, weight.shape) + ("gamma" in weight.path))
-    return zoo.Translator(backbone, tokenizer, generation={"num_beams": 3})
-
-
-@pytest.fixture(scope="module")
-def bert():
-    """A tiny BERT with its tokenizer."""
-    keras.utils.set_random_seed(1)
-    backbone = build_backbone("bert", tiny.CONFIG)
-    backbone.tokenizer = WordPieceTokenizer(tiny.VOCABULARY)
-    return backbone
+    config = {"num_decoder_layers": 3, "num_heads": 4}
+    options = {"config": config, "generation": {"num_beams": 3}}
+    return make_translator(2, separate=True, **options)  # beams differ from greedy
 
 
 def pieces(tokenizer, ids, target=False):
@@ -77,13 +48,13 @@ def test_bert_attends_to_its_own_tokens(bert):
 
 
 def test_an_encoder_decoder_has_three_kinds(translator):
-    found = zoo.attend(translator, TEXT, "a bad plot")
+    found = zoo.attend(translator, TEXT, "A BAD PLOT")
     tokenizer = translator.tokenizer
     source = pieces(tokenizer, tokenizer([TEXT])[0].numpy()) + ("</s>",)
-    written = tokenizer.targets(["a bad plot"])[0].numpy()
+    written = tokenizer.targets(["A BAD PLOT"])[0].numpy()
     target = ("<s>", *pieces(tokenizer, written, target=True))
     assert "".join(source) == "▁a▁good▁film▁.</s>"
-    assert "".join(target) == "<s>▁a▁bad▁plot"
+    assert "".join(target) == "<s>▁A▁BAD▁PLOT"
     sides = {
         "encoder": (source, source),
         "decoder": (target, target),
@@ -102,9 +73,9 @@ def test_an_encoder_decoder_has_three_kinds(translator):
 def test_the_target_is_by_default_the_greedy_translation(translator):
     found = zoo.attend(translator, TEXT)
     tokenizer, tokens = translator.tokenizer, found["cross"].tokens
-    numbers = {tokenizer.id_to_token(i, target=True): i for i in range(300)}
+    numbers = {tokenizer.id_to_token(i, target=True): i for i in range(320)}
     read = np.array([[numbers[token] for token in tokens]])
-    assert tokens[0] == "<s>" and 1 < read.size <= CONFIG["max_sequence_length"]
+    assert tokens[0] == "<s>" and 1 < read.size <= 48
     inputs = translator.preprocessor(([TEXT],))
     logits = np.asarray(translator({**inputs, "decoder_token_ids": read}))[0]
     np.testing.assert_array_equal(logits.argmax(-1)[:-1], read[0, 1:])
@@ -161,13 +132,13 @@ def test_models_and_texts_that_do_not_fit(bert, translator):
         (bare, [TEXT], "must have a tokenizer"),
         (bert, [TEXT, TEXT], "`target` needs a model with an encoder and a decoder"),
         (bert, ["a " * 31], "`text` must have at most 32 tokens"),
-        (translator, [TEXT, "a " * 24], "at most 23 tokens. Received: 24"),
+        (translator, [TEXT, "A " * 48], "at most 47 tokens. Received: 48"),
         (translator.backbone, [TEXT], "Give a target, or load .* task='translator'"),
     ):
         with pytest.raises(ValueError, match=message):
             zoo.attend(model, *texts)
-    with pytest.raises(ValueError, match=r"`id` must be in \[0, 300\)"):
-        translator.tokenizer.id_to_token(300, target=True)
+    with pytest.raises(ValueError, match=r"`id` must be in \[0, 320\)"):
+        translator.tokenizer.id_to_token(320, target=True)
 
 
 @pytest.mark.slow
@@ -182,7 +153,7 @@ def test_a_parser_shows_the_tokens_of_its_trees():
         "target_vocabulary_size": tokenizer.target_vocabulary_size,
         "max_sequence_length": 64,
     }
-    backbone = build_backbone("transformer", {**CONFIG, **sizes})
+    backbone = build_backbone("transformer", {**tiny.TRANSFORMER_CONFIG, **sizes})
     parser = zoo.Parser(backbone, tokenizer)
     text = "the film was good"
     linear = linearize(parsed[0], "numbered")

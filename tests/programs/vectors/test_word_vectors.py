@@ -32,11 +32,10 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def reference(centres, contexts, drawn, others, negatives):
+def reference(centres, contexts, drawn, others, negatives, chunk):
     """Gradients of both tables, pair by pair, in float64."""
     centres, contexts = centres.astype("float64"), contexts.astype("float64")
     for_centres, for_contexts = np.zeros_like(centres), np.zeros_like(contexts)
-    chunk = -(-len(drawn[0]) // len(others))
 
     def add(u, v, label, weight):
         slope = weight * (sigmoid(centres[u] @ contexts[v]) - label)
@@ -52,37 +51,24 @@ def reference(centres, contexts, drawn, others, negatives):
     return for_centres, for_contexts
 
 
+# The last chunk of 100 words is shorter than the other one.
 @pytest.mark.parametrize(
-    "window, size", [(1, 128), (5, 128), (40, 160), (3, 1), (2, 0)]
+    "window, size", [(1, 128), (5, 128), (40, 160), (3, 1), (2, 0), (2, 100)]
 )
 def test_gradients_are_those_of_all_pairs(window, size):
     draw = np.random.default_rng(0)
     tables = draw.normal(size=(2, 30, 6)).astype("float32")
     sentences = np.sort(draw.integers(0, 5, size))
     drawn = draw.integers(0, 30, size), sentences, draw.integers(1, window + 1, size)
-    chunks = max(size // chunk_size(window), 1)
-    others = draw.integers(0, 30, (chunks, 8))
+    chunk = chunk_size(window)
+    others = draw.integers(0, 30, (max(-(-size // chunk), 1), 8))
     found = gradients(*tables, drawn, others, window, 5)
-    expected = reference(*tables, drawn, others, 5)
+    expected = reference(*tables, drawn, others, 5, chunk)
     for (ids, rows), wanted in zip(found, expected, strict=True):
         dense = np.zeros((30, 6))
         np.add.at(dense, ids, rows)
         np.testing.assert_allclose(dense, wanted, atol=1e-3)
         assert rows.dtype == np.float32
-
-
-def test_the_last_chunk_may_be_shorter():
-    draw = np.random.default_rng(1)
-    tables = draw.normal(size=(2, 30, 6)).astype("float32")
-    drawn = draw.integers(0, 30, 100), np.zeros(100, int), np.full(100, 2)
-    others = draw.integers(0, 30, (1, 8)).repeat(2, axis=0)
-    found = gradients(*tables, drawn, others, 2, 5)
-    for (ids, rows), wanted in zip(
-        found, reference(*tables, drawn, others, 5), strict=True
-    ):
-        dense = np.zeros((30, 6))
-        np.add.at(dense, ids, rows)
-        np.testing.assert_allclose(dense, wanted, atol=1e-3)
 
 
 @pytest.mark.parametrize("counts", [range(1, 40), [500, 16, 1], [1] * 50, [30], [1]])
@@ -179,12 +165,7 @@ def test_all_words_dropped_from_a_step():
         (["a"], {"epochs": 0}, ValueError, "`epochs` must be an integer from 1"),
         (["a"], {"embedding_dim": 0}, ValueError, "`embedding_dim` must be"),
         (["a"], {"minimum": 0}, ValueError, "`minimum` must be"),
-        (
-            ["a"],
-            {"minimum": 1, "window": 0},
-            ValueError,
-            "`window` must be an integer from 1",
-        ),
+        (["a"], {"minimum": 1, "window": 0}, ValueError, "`window` must be an integer"),
         (["a"], {"width": 0}, TypeError, "width"),
     ],
 )

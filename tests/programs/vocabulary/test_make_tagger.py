@@ -23,6 +23,19 @@ SENTENCES = [text.split() for text in TEXTS]
 TAGS = tiny.make_tags(TEXTS)
 SIZES = {"lstm_dim": 6, "num_layers": 1, "embedding_dim": 5, "filters": ((2, 4),)}
 VECTORS = ["superb", "zebra", "the"], np.arange(12, dtype="float32").reshape(3, 4)
+LM = {"language_models": ["elmo_of_test"]}
+
+
+def make(*language_models, **options):
+    """A small tagger of the sentences."""
+    options = {**SIZES, "language_models": language_models, **options}
+    return zoo.make_tagger(SENTENCES, TAGS, **options)
+
+
+def make_elmo():
+    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
+    elmo.tokenizer = CharacterTokenizer(12)
+    return elmo
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +43,7 @@ def shipped(tmp_path_factory):
     """The root of shipped presets, with one language model."""
     root = tmp_path_factory.mktemp("presets")
     keras.utils.set_random_seed(3)
-    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
-    elmo.tokenizer = CharacterTokenizer(12)
-    elmo.save_to_preset(root / "elmo" / "elmo_of_test", dtype="float16")
+    make_elmo().save_to_preset(root / "elmo" / "elmo_of_test", dtype="float16")
     return root
 
 
@@ -47,7 +58,7 @@ def root(shipped, monkeypatch):
 
 @pytest.mark.usefixtures("eagerly")
 def test_vocabulary_and_labels_are_the_sentences():
-    model = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=1, **SIZES)
+    model = make(minimum=3, seed=1)
     counts = {w: sum(row.count(w) for row in SENTENCES) for w in sum(SENTENCES, [])}
     often = {word for word, count in counts.items() if count >= 3}
     assert {*model.tokenizer.words.vocabulary} == often
@@ -55,8 +66,7 @@ def test_vocabulary_and_labels_are_the_sentences():
     assert model.backbone.config.vocabulary_size == model.tokenizer.vocabulary_size
     losses = model.fit(SENTENCES, TAGS, epochs=2, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
-    same = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=1, **SIZES)
-    other = zoo.make_tagger(SENTENCES, TAGS, minimum=3, seed=2, **SIZES)
+    same, other = (make(minimum=3, seed=seed) for seed in (1, 2))
     same.fit(SENTENCES, TAGS, epochs=2, verbose=0)
     for ours, theirs in zip(model.get_weights(), same.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -68,8 +78,7 @@ def test_vocabulary_and_labels_are_the_sentences():
 @pytest.mark.parametrize("unknown", ["random", "unk", "class"])
 @pytest.mark.usefixtures("eagerly")
 def test_a_trained_tagger_learns_more_words(unknown):
-    options = {**SIZES, "embedding_dim": 4, "unknown": unknown, "decoder": "softmax"}
-    model = zoo.make_tagger(SENTENCES, TAGS, **options)
+    model = make(embedding_dim=4, unknown=unknown, decoder="softmax")
     known = [*SENTENCES, ["Rome", "xyz", "7", "film"]]
     before, rare = (model.answer(x)["scores"] for x in (known, [["zebra"]]))
     more = zoo.extend_vocabulary(model, ["film", "zebra"], [[1] * 4, [7] * 4])
@@ -82,11 +91,8 @@ def test_a_trained_tagger_learns_more_words(unknown):
 
 @pytest.mark.slow
 def test_added_words_keep_their_vectors_in_training():
-    elmos = [ELMo(ELMoConfig(**tiny.ELMO_CONFIG)) for _ in range(2)]
-    for elmo in elmos:
-        elmo.tokenizer = CharacterTokenizer(12)
-    options = {**SIZES, "embedding_dim": 4, "lm_layers": "mix", "decoder": "softmax"}
-    model = zoo.make_tagger(SENTENCES, TAGS, elmos, **options)
+    options = {"embedding_dim": 4, "lm_layers": "mix", "decoder": "softmax"}
+    model = make(make_elmo(), make_elmo(), **options)
     more = zoo.extend_vocabulary(model, ["zebra"], [[7] * 4])
     again = zoo.extend_vocabulary(more, ["yak", "zebra"], np.ones((2, 4)))
     found = [m.answer(SENTENCES[:2])["scores"] for m in (model, again)]
@@ -101,10 +107,8 @@ def test_added_words_keep_their_vectors_in_training():
 
 
 def test_frozen_language_models_stay_frozen():
-    elmo = ELMo(ELMoConfig(**tiny.ELMO_CONFIG))
-    elmo.tokenizer = CharacterTokenizer(12)
-    options = {**SIZES, "embedding_dim": 4, "lm_trainable": True}
-    model = zoo.make_tagger(SENTENCES, TAGS, [elmo], **options)
+    elmo = make_elmo()
+    model = make(elmo, embedding_dim=4, lm_trainable=True)
     assert elmo.trainable_weights
     elmo.trainable = False
     more = zoo.extend_vocabulary(model, ["zebra"], [[7] * 4])
@@ -113,7 +117,7 @@ def test_frozen_language_models_stay_frozen():
 
 @pytest.mark.slow
 def test_a_tagger_with_more_words_is_saved(tmp_path):
-    model = zoo.make_tagger(SENTENCES, TAGS, **{**SIZES, "embedding_dim": 4})
+    model = make(embedding_dim=4)
     model.backbone.named_layers["word_embedding"].trainable = False
     more = zoo.extend_vocabulary(model, *VECTORS)
     assert not more.backbone.named_layers["word_embedding"].trainable
@@ -125,7 +129,7 @@ def test_a_tagger_with_more_words_is_saved(tmp_path):
 
 @pytest.mark.slow
 def test_a_tagger_of_int8_learns_more_words_too():
-    model = zoo.make_tagger(SENTENCES, TAGS, **{**SIZES, "embedding_dim": 4})
+    model = make(embedding_dim=4)
     model.quantize("int8")
     more = zoo.extend_vocabulary(model, *VECTORS)
     assert quantized_layers(more) == quantized_layers(model)
@@ -134,11 +138,10 @@ def test_a_tagger_of_int8_learns_more_words_too():
 
 
 def test_what_has_no_words_learns_none(make_task):
-    characters = zoo.make_tagger(SENTENCES, TAGS, minimum=None, **SIZES)
-    for model in (characters, make_task()):
+    for model in (make(minimum=None), make_task()):
         with pytest.raises(ValueError, match="must be a TagLM with word vectors"):
             zoo.extend_vocabulary(model, *VECTORS)
-    model = zoo.make_tagger(SENTENCES, TAGS, **SIZES)
+    model = make()
     for vectors, message in (
         (VECTORS[1], "of width 5"),
         (VECTORS[1][:, 0], "of width 5"),
@@ -160,7 +163,7 @@ def test_texts_and_words_with_spaces_are_the_same():
 
 @pytest.mark.slow
 def test_words_with_a_vector_are_known():
-    model = zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, minimum=1, **SIZES)
+    model = make(vectors=VECTORS, minimum=1)
     layer = model.backbone.named_layers["word_embedding"]
     ids = model.tokenizer.words.ids(["superb", "zebra", "the"]).numpy()
     np.testing.assert_array_equal(layer(ids), VECTORS[1])
@@ -168,17 +171,15 @@ def test_words_with_a_vector_are_known():
     np.testing.assert_array_equal(layer(ids[1:2]), VECTORS[1][1:2])
     assert (layer(ids[2:]).numpy() != VECTORS[1][2:]).any()
     assert model.backbone.config.num_frozen == 1
-    few = zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, limit=4, **SIZES)
-    assert few.tokenizer.words.vocabulary[:4] == model.tokenizer.words.vocabulary[:4]
-    assert {*few.tokenizer.words.vocabulary[4:]} == {*VECTORS[0]} - {
-        *few.tokenizer.words.vocabulary[:4]
-    }
+    words = make(vectors=VECTORS, limit=4).tokenizer.words.vocabulary
+    assert words[:4] == model.tokenizer.words.vocabulary[:4]
+    assert {*words[4:]} == {*VECTORS[0]} - {*words[:4]}
 
 
 @pytest.mark.slow
 def test_a_tagger_may_read_a_language_model_alone(root):
     fields = {"num_layers": 0, "filters": (), "minimum": None, "lm_positions": (0,)}
-    model = zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_test"], lm_layers=1, **fields)
+    model = make("elmo_of_test", lm_layers=1, **fields)
     assert {*model.backbone.input} == {"lm_0_character_ids", "padding_mask"}
     assert model.tokenizer.words is None and model.tokenizer.characters is None
     elmo = model.backbone.parts["lm_0"]
@@ -200,20 +201,19 @@ def test_a_tagger_without_frequent_words_is_kept(tmp_path):
 
 
 def test_bad_arguments_are_refused(root):
-    with pytest.raises(ValueError, match="Did you mean 'lstm_dim'"):
-        zoo.make_tagger(SENTENCES, TAGS, lstm_dimension=3)
-    with pytest.raises(ValueError, match="minimum=None"):
-        zoo.make_tagger(SENTENCES, TAGS, vectors=VECTORS, minimum=None, **SIZES)
-    with pytest.raises(ValueError, match="must be from -3 to 2. Received: 3"):
-        zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_test"], lm_layers=3, **SIZES)
-    with pytest.raises(ValueError, match="`lm_layers` of TagLM .*Received: True"):
-        zoo.make_tagger(SENTENCES, TAGS, lm_layers=True, **SIZES)
-    with pytest.raises(TypeError, match="must be a list. Received: 'elmo_of_test'"):
-        zoo.make_tagger(SENTENCES, TAGS, "elmo_of_test", **SIZES)
-    with pytest.raises(ValueError, match="`vectors` must hold words"):
-        zoo.make_tagger(SENTENCES, TAGS, vectors=([], np.zeros((0, 4))), **SIZES)
-    with pytest.raises(KeyError, match="elmo_of_tests"):
-        zoo.make_tagger(SENTENCES, TAGS, ["elmo_of_tests"], **SIZES)
+    no_vectors = [], np.zeros((0, 4))
+    for options, error, message in (
+        ({"lstm_dimension": 3}, ValueError, "Did you mean 'lstm_dim'"),
+        ({"vectors": VECTORS, "minimum": None}, ValueError, "minimum=None"),
+        ({**LM, "lm_layers": 3}, ValueError, "must be from -3 to 2. Received: 3"),
+        ({"lm_layers": True}, ValueError, "`lm_layers` of TagLM .*Received: True"),
+        ({"language_models": "elmo"}, TypeError, "must be a list. Received: 'elmo'"),
+        ({"vectors": no_vectors}, ValueError, "`vectors` must hold words"),
+        ({"language_models": ["elmo_of_tests"]}, KeyError, "elmo_of_tests"),
+        ({"learning_rate": 0}, ValueError, "`learning_rate` must be a number"),
+    ):
+        with pytest.raises(error, match=message):
+            make(**options)
 
 
 def recipe(**fields):
@@ -223,7 +223,7 @@ def recipe(**fields):
             "family": "taglm",
             "objective": {
                 "name": "token_classifier",
-                "tagger": {"language_models": ["elmo_of_test"], "scheme": "IOB2"},
+                "tagger": {**LM, "scheme": "IOB2"},
             },
             "config": {**SIZES, "lm_positions": [0], "lm_layers": "mix"},
             "train": ["train.tsv"],
@@ -324,18 +324,15 @@ def test_a_new_tagger_trains_for_ten_epochs_by_a_plan(tmp_path):
     model.save_to_preset(tmp_path / "tagger")
     again = zoo.from_preset(tmp_path / "tagger", learning_rate=1e-2)
     assert again.backbone.defaults == {"learning_rate": 3e-3, "epochs": 10}
-    other = zoo.make_tagger(SENTENCES, TAGS, learning_rate=1e-2, **SIZES)
+    other = make(learning_rate=1e-2)
     assert other.default_learning_rate == other.optimizer._learning_rate.peak == 1e-2
-    with pytest.raises(ValueError, match="`learning_rate` must be a number"):
-        zoo.make_tagger(SENTENCES, TAGS, learning_rate=0, **SIZES)
 
 
 def test_a_tagger_on_pieces_reads_long_texts_in_windows(make_task):
     bert = make_task("text_embedder").backbone
-    model = zoo.make_tagger(SENTENCES, TAGS, [bert], **SIZES)
+    model = make(bert)
     positions = tiny.CONFIG["max_sequence_length"]
     assert model.backbone.config.max_sequence_length == positions // 2
     x = model.preprocessor(([" ".join(["good"] * 40)],))
     assert len(x["word_positions"]) > 1 or x["padding_mask"].shape[1] <= positions
-    own = zoo.make_tagger(SENTENCES, TAGS, [bert], max_sequence_length=9, **SIZES)
-    assert own.backbone.config.max_sequence_length == 9
+    assert make(bert, max_sequence_length=9).backbone.config.max_sequence_length == 9

@@ -22,6 +22,7 @@ from zoo.text import (
 )
 
 SIZES = {"wordpiece": 260, "sentencepiece": 340, "bpe": 90, "byte_bpe": 300}
+TEXT = "the film FILM éàé"
 
 
 @pytest.fixture(scope="module")
@@ -64,42 +65,33 @@ def test_sentencepiece(files, tmp_path):
     content = path.read_bytes()
     assert content == again.read_bytes()
     assert content == train_sentencepiece(files, SIZES["sentencepiece"])
-    text = "the film FILM éàé"
     tokenizer = SentencePieceTokenizer(path)
     other = shutil.copy(path, tmp_path / "pieces")  # a file of any name
     assert SentencePieceTokenizer(other).get_config() == tokenizer.get_config()
     for wrong in ("no-such", str(tmp_path / "missing.bin")):
         with pytest.raises(FileNotFoundError, match=f"Received: '{wrong}', and"):
             SentencePieceTokenizer(wrong)
-    assert tokenizer.detokenize(tokenizer([text]))[0].numpy().decode() == text
+    assert tokenizer.detokenize(tokenizer([TEXT]))[0].numpy().decode() == TEXT
 
 
-def test_bpe(files, tmp_path):
-    path = tmp_path / "bpe"
-    assert learn(files, "bpe", path) == str(path)
-    codes, vocabulary = path / "codes.txt", path / "vocabulary.txt"
-    tokenizer = BytePairTokenizer(codes, vocabulary)
-    expected = BytePairTokenizer(*train_bpe(files, SIZES["bpe"]))
+@pytest.mark.parametrize(
+    "kind, build, train, names",
+    [
+        ("bpe", BytePairTokenizer, train_bpe, ("codes.txt", "vocabulary.txt")),
+        ("byte_bpe", GPT2Tokenizer, train_byte_bpe, ("vocabulary.json", "merges.txt")),
+    ],
+)
+def test_byte_pairs(files, tmp_path, kind, build, train, names):
+    path = tmp_path / kind
+    assert learn(files, kind, path) == str(path)
+    tokenizer = build(*[path / name for name in names])
+    expected = build(*train(files, SIZES[kind]))
     assert tokenizer.get_config() == expected.get_config()
-    text = "the film FILM éàé"
-    ids = tokenizer([text])
-    assert tokenizer.unknown_id not in ids.to_list()[0]
-    assert tokenizer.detokenize(ids)[0].numpy().decode() == text
-    assert "is not empty" in learn(files, "bpe", path, code=1)
-
-
-def test_byte_bpe(files, tmp_path):
-    path = tmp_path / "byte_bpe"
-    assert learn(files, "byte_bpe", path) == str(path)
-    vocabulary, merges = path / "vocabulary.json", path / "merges.txt"
-    tokenizer = GPT2Tokenizer(vocabulary, merges)
-    expected = GPT2Tokenizer(*train_byte_bpe(files, SIZES["byte_bpe"]))
-    assert tokenizer.get_config() == expected.get_config()
-    assert tokenizer.vocabulary_size == 300
-    assert merges.read_text().startswith("#version: 0.2\n")
-    text = "the film FILM éàé"
-    assert tokenizer.detokenize(tokenizer([text]))[0].numpy().decode() == text
-    assert "is not empty" in learn(files, "byte_bpe", path, code=1)
+    assert tokenizer.vocabulary_size == SIZES[kind]
+    assert tokenizer.detokenize(tokenizer([TEXT]))[0].numpy().decode() == TEXT
+    assert "is not empty" in learn(files, kind, path, code=1)
+    if kind == "byte_bpe":
+        assert (path / names[1]).read_text().startswith("#version: 0.2\n")
 
 
 @pytest.mark.usefixtures("eagerly")

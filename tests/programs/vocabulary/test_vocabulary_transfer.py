@@ -45,9 +45,8 @@ def test_a_language_model_keeps_known_rows_and_gets_the_mean(backbone):
     before = weights(model)
     copy = zoo.transfer_vocabulary(model, NEW)
     assert type(copy) is zoo.CausalLM and copy.compiled
-    assert (
-        list(copy.tokenizer.vocabulary) == NEW == [*copy.backbone.tokenizer.vocabulary]
-    )
+    for tokenizer in (copy.tokenizer, copy.backbone.tokenizer):
+        assert list(tokenizer.vocabulary) == NEW
     assert copy.backbone.config.vocabulary_size == len(NEW)
     assert copy.backbone.config.pad_id == 0
     after = weights(copy)
