@@ -16,21 +16,51 @@ NUMBERS = [tiny.LABELS.index(label) for label in LABELS]
 
 
 class Batches(keras.utils.PyDataset):
-    """Texts and labels in batches."""
+    """Batches of a list; it counts the ends of epochs."""
 
-    def __init__(self, texts, labels, size):
+    def __init__(self, batches):
         super().__init__()
-        self.rows = texts, labels, size
+        self.batches, self.ends = batches, 0
 
     def __len__(self):
-        return -(-len(self.rows[0]) // self.rows[2])
+        return len(self.batches)
 
     def __getitem__(self, index):
-        texts, labels, size = self.rows
-        return (
-            texts[index * size : (index + 1) * size],
-            labels[index * size : (index + 1) * size],
-        )
+        return self.batches[index]
+
+    def on_epoch_end(self):
+        self.ends += 1
+
+
+class StopAfter(keras.callbacks.Callback):
+    """Stops a `fit` after some batches of an epoch."""
+
+    def __init__(self, batches):
+        super().__init__()
+        self.batches = batches
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.model.stop_training = batch + 1 >= self.batches
+
+
+class Stream:
+    """Rows without a number, like an `IterableDataset` of Hugging Face or a column."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        return iter(self.rows)
+
+
+def generator(rows):
+    yield from rows
+
+
+def pairs(texts, labels, size):
+    """Batches of texts and labels, a list of pairs."""
+    begins = range(0, len(texts), size)
+    return [(texts[i : i + size], labels[i : i + size]) for i in begins]
 
 
 def slices(texts, labels, size):

@@ -45,15 +45,8 @@ def run(strategy):
     model = make_model(strategy)
     texts, labels = tiny.make_texts(37)
     weights = np.random.default_rng(0).uniform(0, 3, ROWS)
-    history = model.fit(
-        texts[:ROWS],
-        labels[:ROWS],
-        batch_size=8,
-        epochs=STEPS,
-        steps_per_epoch=1,
-        sample_weight=weights,
-        verbose=0,
-    )
+    options = {"steps_per_epoch": 1, "sample_weight": weights, "verbose": 0}
+    history = model.fit(texts[:ROWS], labels[:ROWS], 8, STEPS, **options)
     results = {
         "losses": np.array(history.history["loss"]),
         "accuracies": np.array(history.history["accuracy"]),

@@ -105,19 +105,11 @@ def test_callbacks_and_bfloat16_under_a_strategy(two_replicas, tmp_path):
     model = replicas.make_model(two_replicas, "mixed_bfloat16", 0.5, num_layers=2)
     texts, labels = tiny.make_texts(20)
     weights = Weights()
-    stopping = keras.callbacks.EarlyStopping(
-        "val_loss", patience=1, restore_best_weights=True
-    )
+    stopping = keras.callbacks.EarlyStopping(patience=1, restore_best_weights=True)
     board = keras.callbacks.TensorBoard(tmp_path, profile_batch=0)
-    history = model.fit(
-        texts[:13],
-        labels[:13],
-        batch_size=8,
-        epochs=9,
-        validation_data=(texts[13:], labels[13:]),
-        callbacks=[weights, stopping, board],
-        verbose=0,
-    ).history
+    options = {"callbacks": [weights, stopping, board], "verbose": 0}
+    options["validation_data"] = texts[13:], labels[13:]
+    history = model.fit(texts[:13], labels[:13], 8, 9, **options).history
     assert np.isfinite(history["loss"]).all()
     epochs, best = len(history["val_loss"]), int(np.argmin(history["val_loss"]))
     assert epochs == best + 2 < 9
@@ -167,14 +159,11 @@ def test_a_second_strategy_in_a_process(two_replicas):
     second = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     third = tf.distribute.MirroredStrategy(["CPU:1", "CPU:0"])
     outputs = {two_replicas: dict, second: "first", third: "second"}
-    expected = {
-        kind: train_heads(tf.distribute.get_strategy(), kind)
-        for kind in outputs.values()
-    }
+    alone = tf.distribute.get_strategy()
+    expected = {kind: train_heads(alone, kind) for kind in outputs.values()}
     for strategy, kind in (*outputs.items(), *outputs.items()):
-        np.testing.assert_allclose(
-            train_heads(strategy, kind), expected[kind], atol=1e-5
-        )
+        found = train_heads(strategy, kind)
+        np.testing.assert_allclose(found, expected[kind], atol=1e-5)
 
 
 def train_heads(strategy, kind):

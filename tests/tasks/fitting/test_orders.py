@@ -1,10 +1,10 @@
 """The order of batches: no call of `fit` repeats that of another one."""
 
-import keras
+import light_fits as fits
 import pytest
 import tensorflow as tf
 import tiny
-from light_fits import EAGER, NUMBERS, RATE, SIZE, TEXTS, Batches, Seen, make
+from light_fits import EAGER, NUMBERS, RATE, SIZE, TEXTS, Seen, make
 from tiny_gpt import tiny_byte_tokenizer
 
 from zoo.registry import build_backbone
@@ -40,11 +40,8 @@ def test_repeated_calls_go_on_shuffling(options, tokenizer):
 
 
 def test_calls_that_end_within_an_epoch_go_on_shuffling(tokenizer):
-    class Stop(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            self.model.stop_training = batch == 1
-
-    found = orders(make(tokenizer), [{}] * 4, TEXTS, NUMBERS, callbacks=[Stop()])
+    options = {"callbacks": [fits.StopAfter(2)]}
+    found = orders(make(tokenizer), [{}] * 4, TEXTS, NUMBERS, **options)
     assert len({str(order) for order in found}) == 4
 
 
@@ -53,7 +50,7 @@ def test_a_py_dataset_is_shuffled_by_the_seed(tokenizer):
         model = make(tokenizer)
         seen = Seen(model)
         for epochs in calls:
-            data = Batches(TEXTS, NUMBERS, SIZE)
+            data = fits.Batches(fits.pairs(TEXTS, NUMBERS, SIZE))
             model.fit(data, epochs=epochs, verbose=0, **options)
         found = [seen.labels[i : i + 3] for i in range(0, 9, 3)]
         assert all(sorted(epoch) == sorted(found[0]) for epoch in found)

@@ -7,13 +7,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-import tiny
+from light_fits import EAGER, NUMBERS
 from two_heads import weights_of
 
 from zoo.data import plan_batches
 from zoo.training import AdamW
-
-EAGER = {"run_eagerly": True}
 
 
 @pytest.fixture(scope="module")
@@ -31,23 +29,27 @@ def test_fit_on_text_is_fit_on_its_batches(make_task, texts, labels):
     other = make_task(fields=one, compile={"optimizer": adamw[1], **EAGER})
     packer, other.preprocessor = other.preprocessor, None
     lengths = packer.pack((tf.constant(texts),))[0]["tokens"].row_lengths()
-    ids = np.array([tiny.LABELS.index(label) for label in labels])
     steps = 0
     for rows in plan_batches(lengths, 5, seed=9, epochs=range(2)).as_numpy_iterator():
         x = packer((tf.gather(texts, rows),))
-        other.train_on_batch(x, ids[rows])
+        other.train_on_batch(x, np.array(NUMBERS)[rows])
         steps += 1
     assert steps == 10
     np.testing.assert_allclose(weights_of(model), weights_of(other), atol=1e-6)
     assert np.abs(weights_of(model) - weights_of(make_task(fields=one))).max() > 0.05
 
 
-def test_epochs_resume_where_they_were(make_task, texts, labels):
+@pytest.mark.shown("None")
+@pytest.mark.parametrize("steps", [None, 2, 7])
+def test_epochs_resume_where_they_were(make_task, texts, labels, steps):
+    """Also epochs of 2 and of 7 batches, where the texts make 3."""
     whole, parts = make_task(compile=EAGER), make_task(compile=EAGER)
-    whole.fit(texts, labels, batch_size=8, epochs=2, verbose=0)
-    parts.fit(texts, labels, batch_size=8, epochs=1, verbose=0)
-    parts.fit(texts, labels, batch_size=8, initial_epoch=1, epochs=2, verbose=0)
-    np.testing.assert_array_equal(weights_of(whole), weights_of(parts))
+    options = {"batch_size": 8, "steps_per_epoch": steps, "verbose": 0}
+    whole.fit(texts, labels, epochs=3, **options)
+    assert int(whole.optimizer.iterations) == 3 * (steps or 3)
+    parts.fit(texts, labels, epochs=1, **options)
+    parts.fit(texts, labels, initial_epoch=1, epochs=3, **options)
+    np.testing.assert_array_equal(weights_of(parts), weights_of(whole))
 
 
 @pytest.mark.shown("train_on_batch")
@@ -72,14 +74,13 @@ def test_class_weights_are_sample_weights(make_task, texts, labels, method):
 
 @pytest.mark.parametrize("batch_size", [24, 5])
 def test_the_loss_is_the_weighted_mean(classifier, expected, texts, labels, batch_size):
-    ids = np.array([tiny.LABELS.index(label) for label in labels])
-    losses = -np.log(keras.ops.softmax(expected))[np.arange(24), ids]
+    losses = -np.log(keras.ops.softmax(expected))[np.arange(24), NUMBERS]
     weights = np.random.default_rng(0).uniform(0, 4, 24)
     mean = np.sum(weights * losses) / np.sum(weights)
     loss, accuracy = classifier.evaluate(
         texts, labels, batch_size, sample_weight=weights, verbose=0
     )
-    hits = expected.argmax(axis=1) == ids
+    hits = expected.argmax(axis=1) == NUMBERS
     np.testing.assert_allclose(loss, mean, rtol=1e-5)
     np.testing.assert_allclose(accuracy, np.average(hits, weights=weights), rtol=1e-5)
 
@@ -103,7 +104,7 @@ def test_a_weight_of_two_is_the_row_twice(make_task):
     ):
         sgd = keras.optimizers.SGD(0.5)
         model = make_task(compile={"optimizer": sgd, **EAGER})
-        model.train_on_batch(texts, labels, None if weights is None else weights)
+        model.train_on_batch(texts, labels, weights)
         results.append(weights_of(model))
     np.testing.assert_allclose(results[0], results[1], atol=1e-6)
 
@@ -129,19 +130,12 @@ def test_validation_data_of_every_form(make_task, texts, labels):
 
 @pytest.mark.slow
 def test_a_split_of_pairs_and_weights(make_task, texts, labels):
-    model = make_task(compile=EAGER)
-    pairs = (texts, texts[::-1])
-    weights = np.linspace(0, 1, 24)
-    history = model.fit(
-        pairs,
-        np.array(labels),
-        sample_weight=weights,
-        validation_split=0.25,
-        verbose=0,
-    ).history
+    model, weights = make_task(compile=EAGER), np.linspace(0, 1, 24)
+    pairs, options = (texts, texts[::-1]), {"validation_split": 0.25, "verbose": 0}
+    history = model.fit(pairs, np.array(labels), sample_weight=weights, **options)
     held = (texts[18:], texts[::-1][18:])
     loss = model.evaluate(held, labels[18:], sample_weight=weights[18:], verbose=0)[0]
-    assert history["val_loss"][0] == pytest.approx(loss, rel=1e-5)
+    assert history.history["val_loss"][0] == pytest.approx(loss, rel=1e-5)
     assert model.pair
 
 
@@ -150,19 +144,13 @@ def test_a_split_must_leave_rows(classifier, texts, labels):
         classifier.fit(texts, labels, validation_split=0.99)
 
 
-@pytest.mark.parametrize("batch_size", [1, 5, 64])
-def test_predictions_keep_the_order(classifier, expected, texts, batch_size):
-    outputs = classifier.predict(texts, batch_size, verbose=0)
-    np.testing.assert_allclose(outputs, expected, atol=1e-5)
-
-
-def test_predictions_of_every_kind_of_text(classifier, expected, texts):
+def test_predictions_are_those_of_each_text(classifier, expected, texts):
+    found = [classifier.predict(texts, size, verbose=0) for size in (1, 5, 64)]
     dataset = tf.data.Dataset.from_tensor_slices(texts).batch(7)
     for x in (np.array(texts), tf.constant(texts), dataset):
-        found = classifier.predict(x, verbose=0)
-        np.testing.assert_allclose(found, expected, atol=1e-5)
-    on_batch = classifier.predict_on_batch(texts)
-    np.testing.assert_allclose(on_batch, expected, atol=1e-5)
+        found.append(classifier.predict(x, verbose=0))
+    for outputs in (*found, classifier.predict_on_batch(texts)):
+        np.testing.assert_allclose(outputs, expected, atol=1e-5)
 
 
 class Crowd(keras.callbacks.Callback):
@@ -206,11 +194,10 @@ def test_truncation_is_said_once(make_task, texts):
 
 
 def test_one_batch_of_text(make_task, texts, labels):
-    ids = [tiny.LABELS.index(label) for label in labels]
     model = make_task(compile=EAGER)
     model.preprocessor, packer = None, model.preprocessor
     x = packer((tf.constant(texts),))
-    before = model.test_on_batch(x, np.array(ids))
+    before = model.test_on_batch(x, np.array(NUMBERS))
     model.preprocessor = packer
     assert model.test_on_batch(texts, labels) == pytest.approx(before)
     for _ in range(3):
@@ -222,13 +209,12 @@ def test_one_batch_of_text(make_task, texts, labels):
 
 @pytest.mark.slow
 def test_without_preprocessor_dicts_are_the_data(make_task, texts, labels):
-    ids = np.array([tiny.LABELS.index(label) for label in labels])
     model, other = make_task(compile=EAGER), make_task(compile=EAGER)
     other.preprocessor = None
     x = model.preprocessor((tf.constant(texts),))
     x = {key: value.numpy() for key, value in x.items()}
     for task in (model, other):  # a dict is never text
-        task.fit(x, ids, batch_size=24, shuffle=False, verbose=0)
+        task.fit(x, np.array(NUMBERS), batch_size=24, shuffle=False, verbose=0)
     np.testing.assert_array_equal(weights_of(model), weights_of(other))
     outputs = other.predict(x, verbose=0)
     np.testing.assert_allclose(outputs, model.predict(texts, verbose=0), atol=1e-5)

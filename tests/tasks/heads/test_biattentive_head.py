@@ -105,8 +105,7 @@ def test_every_weight_learns_and_a_frozen_backbone_does_not(pair):
 # The first updates in float16 are skipped, until the scale of the loss is small enough.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "policy, pair, updates",
-    [("mixed_bfloat16", True, 4), ("mixed_float16", False, 8)],
+    "policy, pair, updates", [("mixed_bfloat16", True, 4), ("mixed_float16", False, 8)]
 )
 def test_16_bits_train(policy, pair, updates):
     model = make(dtype=policy, pair=pair, head_dropout=0.0)
@@ -172,12 +171,6 @@ def test_a_regressor_has_the_head_too():
     assert values.shape == (4, 1) and np.ptp(values) > 0
 
 
-def test_the_default_width_is_at_most_that_of_the_backbone():
-    assert make(head_dim=None).options["head_dim"] == 16
-    assert make().options["head_dim"] == 8
-    assert "head_dim" not in make(head="linear", head_dim=None).options
-
-
 @pytest.mark.parametrize("family", ["bert", "elmo", "ulmfit"])
 def test_a_new_network_learns_at_the_same_rate_on_every_backbone(family):
     model = make(family)
@@ -203,15 +196,7 @@ def test_the_other_number_of_columns_raises(pair, tmp_path):
     assert model.pair is pair and not (tmp_path / "export").exists()
 
 
-def test_bad_options_raise():
-    with pytest.raises(ValueError, match="`pooling` needs `head='linear'`"):
-        make(pooling="mean")
-    with pytest.raises(ValueError, match="`head_dim` must be an integer"):
-        make(head_dim=0)
-    with pytest.raises(ValueError, match="`head_dim` needs `head='biattentive'`"):
-        make(head="linear", head_dim=8)
-    with pytest.raises(ValueError, match=r"`head_dropout` must be in \[0, 0.2\)"):
-        make(head_dropout=0.2)
+def test_a_pair_needs_the_tokens_of_both_texts():
     with pytest.raises(ValueError, match="second text, such as `pair_token_ids`"):
         make(pair=True)({"token_ids": np.ones((1, 3), "int32")})
 

@@ -5,15 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from eager import without_graphs
 from tiny_gpt import tiny_byte_tokenizer
 from tiny_tasks import make_tiny_task
 
 from zoo.registry import build_backbone
 from zoo.tasks import MultipleChoice, TextClassifier, TextRegressor
 
-TEXTS, LABELS = tiny.make_texts(48)
-OTHERS = TEXTS[::-1]
+TEXTS, LABELS = tiny.make_texts(16)
 START, DELIMITER, CLASSIFY = (tiny.GPT_CONFIG["vocabulary_size"] + i for i in range(3))
 
 
@@ -128,27 +126,6 @@ def test_two_replicas_add_the_loss_of_all_rows(two_replicas):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("task", "options", "x", "y"),
-    [
-        (TextClassifier, {}, TEXTS, LABELS),
-        (
-            MultipleChoice,
-            {"num_choices": 2},
-            (OTHERS, ["good"] * 48, ["bad"] * 48),
-            [int("b" in label) for label in reversed(LABELS)],
-        ),
-    ],
-)
-def test_it_learns(task, options, x, y):
-    model = make(task, **options)
-    model.compile(keras.optimizers.Adam(5e-3))
-    model.fit(x, y, batch_size=16, epochs=12, verbose=0)
-    with without_graphs():
-        assert model.evaluate(x, y, verbose=0, return_dict=True)["accuracy"] > 0.9
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("eagerly")
 def test_choices_are_compared_with_each_other():
     model = make(MultipleChoice, num_choices=3)
@@ -179,34 +156,9 @@ def test_long_texts_lose_tokens_of_the_longer_one():
     assert DELIMITER in ids
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"family": "bert"}, "needs a backbone that takes new special tokens"),
-        ({"lm_weight": -1.0}, "`lm_weight` must be 0 or"),
-        ({"both_orders": True}, "`both_orders` needs pairs"),
-        ({"head": "linear", "lm_weight": 0.5}, "needs `head='delimiter'`"),
-        ({"pooling": "mean"}, "`pooling` needs `head='linear'`"),
-        (
-            {"task": MultipleChoice, "num_choices": 1},
-            "`num_choices` must be .* least 2",
-        ),
-        ({"task": MultipleChoice, "head": "other"}, "`head` must be one of"),
-    ],
-)
-def test_what_does_not_fit_raises(options, message):
-    with pytest.raises(ValueError, match=message):
-        make(**{"head": "delimiter", **options})
+def test_rows_that_do_not_fit_raise():
     model = make(MultipleChoice, num_choices=2)
     with pytest.raises(ValueError, match="takes the columns"):
         model.predict((["a"], ["b"]), verbose=0)
-    with pytest.raises(ValueError, match="2"):
+    with pytest.raises(ValueError, match=r"Received: \['2'\]"):
         model.fit((["a"], ["b"], ["c"]), [2], verbose=0)
-
-
-def test_the_default_head_is_that_of_the_family():
-    assert make().options["head"] == "delimiter"
-    assert make(pooling="mean").options["head"] == "linear"
-    assert make(family="bert").options["head"] == "linear"
-    assert make(MultipleChoice).options["lm_weight"] == 0.5
-    assert make(TextClassifier, pair=True).options["both_orders"] is False

@@ -49,13 +49,6 @@ def test_the_features_are_those_of_the_texts_alone(model):
 
 
 def test_it_is_the_default_for_pairs_without_segments(model):
-    assert model.options["pooling"] == "compare"
-    assert make(pair=False).options["pooling"] == "mean"
-    known = make("ulmfit").options
-    assert (known["head"], known["pooling"]) == ("linear", "compare")
-    assert make("ulmfit", pair=False).options["head"] == "concat_pooling"
-    assert make("bert").options["pooling"] == "pooled"
-    assert make(kind=MultipleChoice).options["pooling"] == "mean"
     assert model.default_head_multiplier == FAMILIES["elmo"].head_multiplier
     backbone = build_backbone("elmo", tiny.ELMO_CONFIG)
     backbone.defaults = {"pooling": "compare"}
@@ -95,10 +88,6 @@ def test_another_pooling_of_a_preset_has_a_new_head(model, tmp_path):
 
 
 def test_what_it_does_not_take_is_an_error(model):
-    with pytest.raises(ValueError, match="no segments. Received: pair=False. Set `pa"):
-        make(pair=False, pooling="compare")
-    with pytest.raises(ValueError, match="needs a backbone with segments. Rec"):
-        make(kind=MultipleChoice, pooling="compare")
     for call in (model.predict, model.answer, lambda x: model.fit(x, [0] * 48)):
         with pytest.raises(ValueError, match='`pooling="compare"` and `pair=True` tak'):
             call(TEXTS)

@@ -12,16 +12,6 @@ def test_rows_are_padded_to_a_bucket_only_where_xla_compiles(make_task, jit_comp
     assert lengths == ([8, 8] if jit_compile else [5, 3])
 
 
-def test_steps_of_held_out_texts_are_refused(make_task, texts, labels):
-    model = make_task()
-    for held_out in (
-        {"validation_data": (texts, labels)},
-        {"validation_split": 0.5},
-    ):
-        with pytest.raises(ValueError, match="`validation_steps` counts the batches"):
-            model.fit(texts, labels, verbose=0, validation_steps=1, **held_out)
-
-
 @pytest.mark.parametrize("size", [0, -1])
 def test_a_batch_has_a_row_at_least(classifier, texts, labels, size):
     for call in (

@@ -226,10 +226,7 @@ def test_balanced_weights_are_those_of_scikit_learn():
         ({2: 1.0}, r"be in \[0, 2\). Received: 2"),
         ({None: 1.0}, "have a label"),
         ({"good": -1.0}, "hold finite numbers of at least 0"),
-        (
-            {"good": 2.0, 1: 3.0},
-            r"one weight for a class. Received: \['good', 1\]",
-        ),
+        ({"good": 2.0, 1: 3.0}, r"one weight for a class. Received: \['good', 1\]"),
         ([1.0, 2.0, 3.0], r"for each of the 2 labels.* shape \(3,\)"),
         ([[1.0, 2.0]], r"shape \(1, 2\)"),
         ([1.0, -2.0], "finite numbers of at least 0. Received: -2.0"),

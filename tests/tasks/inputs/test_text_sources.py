@@ -2,18 +2,16 @@
 
 import collections
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from tiny_tasks import make_tiny_task
+from light_fits import EAGER, Batches, Stream, generator
+from three_texts import LABELS, TAGS, TEXTS
 
-from zoo.tasks import TASKS, TextClassifier
+from zoo.tasks import TASKS
 
-TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
 WEIGHTS = [1.0, 0.5, 2.0]
-EAGER = {"run_eagerly": True}
 
 
 class Column(collections.abc.Sequence):
@@ -61,37 +59,6 @@ class Table:
         return Column(self.columns[self.column_names.index(name)])
 
 
-class Stream:
-    """Like an `IterableDataset` of Hugging Face, or a column of it."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __iter__(self):
-        return iter(self.rows)
-
-
-class Batches(keras.utils.PyDataset):
-    """One batch, and what Keras calls at the ends of an epoch."""
-
-    def __init__(self, batch):
-        super().__init__()
-        self.batch, self.ends = batch, 0
-
-    def __len__(self):
-        return 1
-
-    def __getitem__(self, index):
-        return self.batch
-
-    def on_epoch_end(self):
-        self.ends += 1
-
-
-def generator(rows):
-    yield from rows
-
-
 def package(name, make):
     """A test parameter of a package that may be missing: `make(module, values)`."""
     return lambda values: make(pytest.importorskip(name), values)
@@ -101,7 +68,14 @@ def hugging_face(datasets, values):
     return datasets.Dataset.from_dict({"column": values})["column"]
 
 
+def string_array(values):
+    return np.array(values, STRINGS if isinstance(values[0], str) else None)
+
+
+STRINGS = np.dtypes.StringDType()
 COLUMNS = {
+    "objects": lambda values: np.array(values, object),
+    "strings": string_array,
     "Column": Column,
     "Arrow": Arrow,
     "deque": collections.deque,
@@ -121,13 +95,6 @@ TABLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def classifier():
-    model = make_tiny_task(TextClassifier, config={"num_layers": 1}, seed=5)
-    model.compile(**EAGER)
-    return model
-
-
 def logs(model, *data, **options):
     return model.evaluate(*data, verbose=0, return_dict=True, **options)
 
@@ -144,16 +111,17 @@ def test_columns_work_like_lists(name, classifier):
     np.testing.assert_array_equal(classifier.predict(pair, verbose=0), expected)
 
 
-@pytest.mark.parametrize("name", ["Column", "Arrow"])
+@pytest.mark.parametrize("name", ["Column", "Arrow", "tuple"])
 def test_every_method_takes_columns(name, classifier):
     x, y, weights = map(COLUMNS[name], (TEXTS, LABELS, WEIGHTS))
+    x = (x,) if name == "tuple" else x
     expected = classifier.answer(TEXTS)["scores"]
     np.testing.assert_array_equal(classifier.answer(x)["scores"], expected)
     expected = classifier.test_on_batch(TEXTS, LABELS, WEIGHTS)
     assert classifier.test_on_batch(x, y, weights) == expected
     options = {"validation_split": 0.4, "sample_weight": weights, "verbose": 0}
     history = classifier.fit(x, y, validation_data=None, **options).history
-    assert np.isfinite(history["val_loss"]).all()
+    assert np.isfinite(history["val_loss"]).all() and not classifier.pair
     held_out = (x, y, weights)
     history = classifier.fit(x, y, validation_data=held_out, verbose=0).history
     expected = logs(classifier, TEXTS, LABELS, sample_weight=WEIGHTS)["loss"]
@@ -177,38 +145,35 @@ def test_tables_have_named_columns(name, classifier):
         classifier.predict({"train": table})
 
 
-def streams(kind, x, y, weights):
-    """Texts, targets and weights as a stream, and the arguments that stand for them."""
-    batch, rows = (x, y, weights), list(zip(x, y, weights, strict=True))
-    return {
-        "batches": lambda: (generator([batch]),),
-        "arrays": lambda: (generator([tuple(map(np.array, batch))]),),
-        "rows": lambda: (generator(rows),),
-        "PyDataset": lambda: (Batches(batch),),
-        "columns": lambda: tuple(map(Stream, batch)),
-        "generators": lambda: tuple(map(generator, batch)),
-        "a stream and lists": lambda: (Stream(x), y, weights),
-        "a stream of tuples": lambda: (Stream(rows),),
-        "a stream of Columns": lambda: (Stream([tuple(map(Column, batch))]),),
-    }[kind]()
+BATCH = TEXTS, LABELS, WEIGHTS
+ROWS = list(zip(*BATCH, strict=True))
+# Functions that make a stream of texts, targets and weights, or one of each.
+STREAMS = {
+    "batches": lambda: generator([BATCH]),
+    "arrays": lambda: generator([tuple(map(np.array, BATCH))]),
+    "rows": lambda: generator(ROWS),
+    "PyDataset": lambda: Batches([BATCH]),
+    "columns": lambda: tuple(map(Stream, BATCH)),
+    "generators": lambda: tuple(map(generator, BATCH)),
+    "a stream and lists": lambda: (Stream(TEXTS), LABELS, WEIGHTS),
+    "a stream of tuples": lambda: Stream(ROWS),
+    "a stream of Columns": lambda: Stream([tuple(map(Column, BATCH))]),
+}
+
+
+def arguments_of(data):
+    """The arguments of a method of Keras: `x`, and maybe targets and weights."""
+    columns = data if isinstance(data, tuple) else (data,)
+    return dict(zip(("x", "y", "sample_weight"), columns, strict=False))
 
 
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *("batches", "arrays", "rows", "PyDataset", "columns", "generators"),
-        *("a stream and lists", "a stream of tuples", "a stream of Columns"),
-    ],
-)
-def test_streams_work_like_datasets(kind, classifier):
-    x, *others = streams(kind, TEXTS, LABELS, WEIGHTS)
-    names = ("y", "sample_weight")[: len(others)]
+@pytest.mark.parametrize("make", STREAMS.values(), ids=STREAMS)
+def test_streams_work_like_datasets(make, classifier):
     expected = logs(classifier, TEXTS, LABELS, sample_weight=WEIGHTS)
-    assert logs(
-        classifier, x, **dict(zip(names, others, strict=True))
-    ) == pytest.approx(expected, rel=1e-5)
-    x, *_ = streams(kind, TEXTS, LABELS, WEIGHTS)
+    found = logs(classifier, **arguments_of(make()))
+    assert found == pytest.approx(expected, rel=1e-5)
+    x = arguments_of(make())["x"]
     expected = classifier.predict(TEXTS, verbose=0)
     np.testing.assert_allclose(classifier.predict(x, verbose=0), expected, atol=1e-5)
 
@@ -228,7 +193,7 @@ def test_rows_of_named_columns_and_of_pairs(classifier):
 
 
 def test_a_py_dataset_hears_of_its_epochs(classifier):
-    data = Batches((TEXTS, LABELS))
+    data = Batches([(TEXTS, LABELS)])
     classifier.fit(data, epochs=2, verbose=0)
     assert data.ends == 2
 
@@ -236,12 +201,10 @@ def test_a_py_dataset_hears_of_its_epochs(classifier):
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_targets_of_other_tasks_are_streams_too(make_task):
     tagger = make_task("token_classifier", labels=tiny.TAGS, compile=EAGER)
-    tags = [["B-GOOD", "O"], ["O", "O"], ["O", "O"]]
-    expected = logs(tagger, TEXTS, tags)
-    for y in (tags, [" ".join(row) for row in tags]):
-        assert logs(tagger, generator([(TEXTS, y)])) == pytest.approx(
-            expected, rel=1e-5
-        )
+    expected = logs(tagger, TEXTS, TAGS)
+    for y in (TAGS, [" ".join(row) for row in TAGS]):
+        found = logs(tagger, generator([(TEXTS, y)]))
+        assert found == pytest.approx(expected, rel=1e-5)
     answerer = make_task("question_answerer", compile=EAGER)
     texts, answers = (TEXTS, TEXTS), [[("good", 0)], [], [("a", 0)]]
     expected = logs(answerer, texts, answers)
@@ -259,32 +222,21 @@ def test_targets_of_other_tasks_are_streams_too(make_task):
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "make, message",
     [
-        (
-            (generator([(TEXTS, LABELS)]), LABELS),
-            "A stream of tuples holds its own tar",
-        ),
-        ((Stream(TEXTS), LABELS[:2]), "same length. Received: streams of which one"),
-        ((TEXTS, generator(LABELS)), "`y` must be a list or an array.*Received: <gen"),
-        ((TEXTS, LABELS, generator(WEIGHTS)), "`sample_weight` must be a list or an"),
-        ((generator([TEXTS]),), "TextClassifier needs labels"),
-        (
-            (generator([TEXTS]), LABELS),
-            r"`y` must be a list or an array.*Received: 'good'",
-        ),
-        ((generator([(["a", None], [0, 1])]),), "Received: None of type NoneType"),
+        (lambda: (generator([BATCH]), LABELS), "A stream of tuples holds its own tar"),
+        (lambda: (Stream(TEXTS), LABELS[:2]), "length. Received: streams of which one"),
+        (lambda: (TEXTS, generator(LABELS)), "`y` must be a list or an .*Received: <g"),
+        (lambda: (TEXTS, LABELS, generator(WEIGHTS)), "`sample_weight` must be a list"),
+        (lambda: generator([TEXTS]), "TextClassifier needs labels"),
+        (lambda: (generator([TEXTS]), LABELS), "`y` must be a list or.*ceived: 'good'"),
+        (lambda: generator([(["a", None], [0, 1])]), "Received: None of type NoneType"),
     ],
 )
-def test_errors_of_streams(classifier, arguments, message):
-    x, *others = arguments
-    names = ("y", "sample_weight")[: len(others)]
-    options = dict(zip(names, others, strict=True))
+def test_errors_of_streams(classifier, make, message):
     for method in (classifier.fit, classifier.evaluate):
         with pytest.raises((ValueError, TypeError), match=message):
-            method(x, verbose=0, **options)
-        if not isinstance(x, list):
-            break  # it has been read
+            method(verbose=0, **arguments_of(make()))
 
 
 def test_every_task_takes_a_column_and_a_stream_of_texts():

@@ -1,14 +1,13 @@
 """The same rows learn equally well, whatever holds them."""
 
-import random
 import warnings
 
-import keras
+import light_fits as fits
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from light_fits import NUMBERS, RATE, SIZE, TEXTS, Batches, Seen, formula, make, slices
+from light_fits import NUMBERS, RATE, SIZE, TEXTS, Seen, formula, make, pairs, slices
 from tiny_tasks import make_tiny_task
 
 from zoo.data import read_ahead
@@ -16,30 +15,14 @@ from zoo.tasks import TextClassifier
 from zoo.training import WarmupLinearDecay
 
 EPOCHS = 3
+ROWS_OF_EPOCHS = [row for _, row in pairs(TEXTS, NUMBERS, SIZE)] * EPOCHS
 RAN_OUT = "ignore:Your input ran out of data"
 UNKNOWN = "`fit` must know how many batches an epoch has.*Give `steps_per_epoch`"
 
 
-class Rows:
-    """Single rows that can be read several times, and have no length."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __iter__(self):
-        return iter(self.rows)
-
-
-def generated(texts, labels, size):
-    batches = Batches(texts, labels, size)
-    spec = slices(texts, labels, size).element_spec
-    return tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=spec)
-
-
-def once(texts, labels, size):
-    """A dataset that gives its batches only once."""
-    batches = iter(Batches(texts, labels, size))
-    spec = slices(texts, labels, size).element_spec
+def generated(batches):
+    """A dataset of batches; those of an iterator can be read only once."""
+    spec = slices(TEXTS, NUMBERS, SIZE).element_spec
     return tf.data.Dataset.from_generator(lambda: batches, output_signature=spec)
 
 
@@ -50,29 +33,30 @@ def steps(texts, size):
 # What holds rows, and further arguments of `fit`.
 HOLDERS = {
     "slices": lambda x, y, n: ((slices(x, y, n),), {}),
-    "generated": lambda x, y, n: ((generated(x, y, n),), {}),
-    "generated, steps": lambda x, y, n: ((generated(x, y, n),), steps(x, n)),
-    "only once": lambda x, y, n: ((once(x, y, n),), {}),
+    "generated": lambda x, y, n: ((generated(pairs(x, y, n)),), {}),
+    "generated, steps": lambda x, y, n: ((generated(pairs(x, y, n)),), steps(x, n)),
+    "only once": lambda x, y, n: ((generated(iter(pairs(x, y, n))),), {}),
     "filtered": lambda x, y, n: ((slices(x, y, n).filter(lambda x, y: True),), {}),
     "repeated, steps": lambda x, y, n: ((slices(x, y, n).repeat(),), steps(x, n)),
-    "a generator": lambda x, y, n: ((iter_of(Batches(x, y, n)),), {}),
-    "a generator, steps": lambda x, y, n: ((iter_of(Batches(x, y, n)),), steps(x, n)),
+    "a generator": lambda x, y, n: ((fits.generator(pairs(x, y, n)),), {}),
+    "a generator, steps": lambda x, y, n: (
+        (fits.generator(pairs(x, y, n)),),
+        steps(x, n),
+    ),
     "a generator of rows": lambda x, y, n: (
-        (iter_of(zip(x, y, strict=True)),),
+        (fits.generator(zip(x, y, strict=True)),),
         {"batch_size": n},
     ),
-    "streams": lambda x, y, n: ((Rows(x), Rows(y)), {"batch_size": n}),
-    "a PyDataset": lambda x, y, n: ((Batches(x, y, n),), {"shuffle": False}),
+    "streams": lambda x, y, n: ((fits.Stream(x), fits.Stream(y)), {"batch_size": n}),
+    "a PyDataset": lambda x, y, n: (
+        (fits.Batches(pairs(x, y, n)),),
+        {"shuffle": False},
+    ),
     "validated": lambda x, y, n: (
-        (generated(x, y, n),),
-        {"validation_data": iter_of(Batches(x[:4], y[:4], 2))},
+        (generated(pairs(x, y, n)),),
+        {"validation_data": fits.generator(pairs(x[:4], y[:4], 2))},
     ),
 }
-
-
-def iter_of(rows):
-    """A generator."""
-    yield from rows
 
 
 @pytest.mark.parametrize("name", HOLDERS)
@@ -85,8 +69,7 @@ def test_the_same_rows_make_the_same_updates(name, tokenizer):
         if name == "validated":  # Keras says so of held-out rows of unknown number
             warnings.filterwarnings("ignore", "Your input ran out of data")
         history = model.fit(*data, epochs=EPOCHS, verbose=0, **options)
-    assert seen.rates == formula(9)
-    assert seen.labels == [NUMBERS[i : i + SIZE] for i in range(0, 24, SIZE)] * EPOCHS
+    assert seen.rates == formula(9) and seen.labels == ROWS_OF_EPOCHS
     held_out = history.history.get("val_loss", range(EPOCHS))
     assert len(held_out) == EPOCHS and np.isfinite(held_out).all()
 
@@ -95,14 +78,12 @@ def test_the_same_rows_make_the_same_updates(name, tokenizer):
 def test_token_ids_of_unknown_number_are_counted_too(kind, tokenizer):
     model = make(tokenizer)
     seen = Seen(model)
-    batches = [*model.batches(slices(TEXTS, NUMBERS, SIZE))]
-    data = iter_of(batches)
-    if kind == "dataset":
-        known = model.batches(slices(TEXTS, NUMBERS, SIZE))
-        data = known.filter(lambda x, y: True)
+    known = model.batches(slices(TEXTS, NUMBERS, SIZE))
+    data = known.filter(lambda x, y: True)
+    if kind == "generator":
+        data = fits.generator(known)
     model.fit(data, epochs=EPOCHS, verbose=0)
-    assert seen.rates == formula(9)
-    assert seen.labels == [NUMBERS[i : i + SIZE] for i in range(0, 24, SIZE)] * EPOCHS
+    assert seen.rates == formula(9) and seen.labels == ROWS_OF_EPOCHS
 
 
 @pytest.mark.filterwarnings(RAN_OUT)
@@ -116,10 +97,10 @@ def test_too_many_batches_are_not_counted_but_read(name, tokenizer, monkeypatch)
         model.fit(*data, epochs=2 if name == "generated" else 1, verbose=0, **options)
     warm = [float(WarmupLinearDecay(RATE, 50)(step)) for step in range(3)]
     assert seen.rates == (warm + formula(6)[3:] if name == "generated" else warm)
-    assert seen.labels[:3] == [NUMBERS[i : i + SIZE] for i in range(0, 24, SIZE)]
+    assert seen.labels[:3] == ROWS_OF_EPOCHS[:3]
 
 
-class Endless(Batches):
+class Endless(fits.Batches):
     """A PyDataset whose batches do not end."""
 
     num_batches = None
@@ -130,18 +111,14 @@ class Endless(Batches):
 
 @pytest.mark.parametrize("kind", ["repeated", "tokens", "endless"])
 def test_data_without_end_need_a_number_of_steps(kind, tokenizer):
-    class Stop(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            self.model.stop_training = True
-
     model = make(tokenizer)
     data = slices(TEXTS, NUMBERS, SIZE).repeat()
     if kind == "tokens":
         data = model.batches(data)
     if kind == "endless":
-        data = Endless(TEXTS, NUMBERS, SIZE)
+        data = Endless([(TEXTS[:SIZE], NUMBERS[:SIZE])])
     with pytest.warns(UserWarning, match=f"{UNKNOWN.replace('.*', '.*without end. ')}"):
-        model.fit(data, verbose=0, callbacks=[Stop()])
+        model.fit(data, verbose=0, callbacks=[fits.StopAfter(1)])
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         model.fit(data, steps_per_epoch=2, verbose=0)
@@ -176,17 +153,9 @@ def test_epochs_of_another_length_have_as_many_batches(tokenizer):
 
 
 def draw_reviews(count, seed):
-    """Reviews with one word that tells the label."""
-    draw, texts, numbers = random.Random(seed), [], []
-    for _ in range(count):
-        number = draw.randrange(2)
-        words = draw.choices(tiny.PLAIN[:-3], k=draw.randint(1, 8))
-        words.insert(
-            draw.randint(0, len(words)), draw.choice((tiny.BAD, tiny.GOOD)[number])
-        )
-        texts.append(" ".join(words))
-        numbers.append(number)
-    return texts, numbers
+    """Reviews with one word that tells the label, and their class numbers."""
+    texts, labels = tiny.make_texts(count, seed, longest=9)
+    return texts, [tiny.LABELS.index(label) for label in labels]
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,8 @@ MODELS = [("lstm", False), ("lstm", True), ("qrnn", False), ("qrnn", True)]
 def make(cell="lstm", reverse=False, head="concat_pooling", dtype=None, **options):
     fields = {k: options.pop(k) for k in {*tiny.ULMFIT_CONFIG} & {*options}}
     fields |= {"cell": cell, "reverse": reverse, "initializer_range": 0.5}
-    model = make_tiny_task(
-        TextClassifier, "ulmfit", fields, dtype, head=head, **options
-    )
+    options["head"] = head
+    model = make_tiny_task(TextClassifier, "ulmfit", fields, dtype, **options)
     kernel = model.get_layer("classifier").kernel
     kernel.assign(keras.random.normal(kernel.shape, seed=1))
     return model
@@ -122,10 +121,8 @@ def test_the_gradient_reaches_the_tail_of_each_row(cell, reverse, monkeypatch):
     assert not np.any(found[1][early]) and np.all(expected[1][early].any(-1))
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["graph", *(pytest.param(k, marks=pytest.mark.slow) for k in ("jit", "replicas"))],
-)
+@pytest.mark.shown("graph")
+@pytest.mark.parametrize("kind", ["graph", "jit", "replicas"])
 def test_long_documents_are_trained(kind, request, monkeypatch):
     for module in (windows, sequence_task):
         monkeypatch.setattr(module, "TOKENS_IN_TAIL", 16)

@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from three_texts import TAGS, TEXTS, WORDS
 
 from zoo.tasks.inputs.text_input import join_words
-
-TEXTS, LABELS = ["good film", "so dull", "a plot"], ["good", "bad", "good"]
-WORDS = [text.split() for text in TEXTS]
-TAGS = [["B-GOOD", "O"], ["O", "O"], ["O", "O"]]
 
 
 def ragged(rows):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from tiny_tasks import make_tiny_task
 
 import zoo
 from zoo.registry import build_backbone
@@ -25,16 +26,12 @@ def tokenizer():
     return FastaiTokenizer([*SPECIALS, *dict.fromkeys(words)])
 
 
-def make(rows=None, **options):
-    keras.utils.set_random_seed(0)
-    config = {
-        k: options.pop(k) for k in ("reverse", "cell", "num_layers") if k in options
-    }
-    size = tokenizer().vocabulary_size
-    config = {**tiny.ULMFIT_CONFIG, **config, "vocabulary_size": size}
-    fields = {"pad_id": tokenizer().pad_id, "initializer_range": 0.5}
-    backbone = build_backbone("ulmfit", {**config, **fields})
-    return CausalLM(backbone, tokenizer(), rows=rows, **options)
+def make(reverse=False, num_layers=2, **options):
+    config = {"reverse": reverse, "num_layers": num_layers, "initializer_range": 0.5}
+    config["vocabulary_size"] = tokenizer().vocabulary_size
+    config["pad_id"] = tokenizer().pad_id
+    options["tokenizer"] = tokenizer()
+    return make_tiny_task(CausalLM, "ulmfit", config, **options)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -116,9 +113,8 @@ def test_an_answer_in_windows_is_that_of_the_whole_text(reverse):
     assert x["token_ids"].shape[1] > 140
     scores = tf.nn.log_softmax(model(x, training=False))
     scores = tf.gather(scores, following, axis=2, batch_dims=2) * weight
-    np.testing.assert_allclose(
-        found["log_probability"], tf.reduce_sum(scores, 1), rtol=1e-5, atol=1e-4
-    )
+    totals, found_totals = tf.reduce_sum(scores, 1), found["log_probability"]
+    np.testing.assert_allclose(found_totals, totals, rtol=1e-5, atol=1e-4)
     assert found["tokens"].tolist() == (np.sum(x["padding_mask"], 1) - 1).tolist()
     assert found["perplexity"][1] == 1 and found["tokens"][1] == 0
 
@@ -142,9 +138,8 @@ def test_presets_hold_no_streams_but_how_a_model_reads_them(tmp_path):
     batch = next(iter(model.batches(TEXTS)))[0]
     batch["fresh"] = np.zeros(3, "int32")
     again.backbone.trainable = model.backbone.trainable = False
-    np.testing.assert_allclose(
-        again(batch, training=False), model(batch, training=False), atol=1e-6
-    )
+    outputs = [each(batch, training=False) for each in (again, model)]
+    np.testing.assert_allclose(*outputs, atol=1e-6)
 
 
 @pytest.mark.slow

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from light_fits import EAGER
 from tiny_gpt import tiny_byte_tokenizer
 from tiny_tasks import make_tiny_task
 
 import zoo
 from zoo.tasks.language_models import masked_lm
 from zoo.training import AdamW
-
-EAGER = {"run_eagerly": True}
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +56,6 @@ def test_fill_mask_of_several_texts(model):
 def test_fill_mask_has_at_most_the_whole_vocabulary(model, tokenizer):
     (mask,) = model.fill_mask("a [MASK]", k=10**6)
     assert sorted(token for token, _ in mask) == sorted(tokenizer.vocabulary)
-    with pytest.raises(ValueError, match="`k` must be an integer from 1 to"):
-        model.fill_mask("a [MASK]", k=0)
 
 
 def test_fill_mask_reads_a_few_texts_at_once(model, monkeypatch):
@@ -77,31 +74,43 @@ def test_fill_mask_reads_a_few_texts_at_once(model, monkeypatch):
     assert [row[0][0][0] for row in found] == [row[0][0][0] for row in expected]
 
 
-def test_a_tokenizer_needs_a_token_for_masks(make_backbone):
-    with pytest.raises(ValueError, match="token for masks. Received: GPT2Tokenizer"):
-        zoo.MaskedLM(make_backbone(), tiny_byte_tokenizer())
+TEXT, POSITIONS = ["the [MASK]"], "`mask_positions`. Received: text"
+
+
+def make(model, tokenizer=None, **options):
+    return zoo.MaskedLM(model.backbone, tokenizer or model.tokenizer, **options)
 
 
 @pytest.mark.parametrize(
-    "options", [{"mask_rate": 15}, {"mask_rate": 0}, {"max_predictions": 0}]
+    "call, error, message",
+    [
+        (lambda m: make(m, tiny_byte_tokenizer()), ValueError, "masks. Received: GPT2"),
+        (lambda m: make(m, mask_rate=15), ValueError, "`mask_rate` must be a "),
+        (lambda m: make(m, mask_rate=0), ValueError, "`mask_rate` must be a "),
+        (lambda m: make(m, max_predictions=0), ValueError, "`max_predictions` must be"),
+        (lambda m: m.fill_mask(TEXT, k=0), ValueError, "`k` must be an integer from 1"),
+        (lambda m: m.fill_mask([*TEXT, "x"]), ValueError, r"\[MASK\].*Received: 'x'"),
+        (lambda m: m.train_on_batch(TEXT), TypeError, POSITIONS),
+        (lambda m: m.predict_on_batch(TEXT), TypeError, POSITIONS),
+    ],
 )
-def test_masks_are_some_of_the_tokens(make_task, options):
-    with pytest.raises(ValueError, match="`(mask_rate|max_predictions)` must be an? "):
-        make_task("masked_lm", **options)
-
-
-def test_fill_mask_needs_a_mask(model):
-    with pytest.raises(ValueError, match=r"must contain \[MASK\].*Received: 'no mask'"):
-        model.fill_mask(["a [MASK]", "no mask"])
+def test_wrong_arguments(model, call, error, message):
+    with pytest.raises(error, match=message):
+        call(model)
 
 
 def test_an_answer_is_the_first_mask(model):
-    answer = model.answer(["the [MASK] was [MASK]", "no mask"])
-    filled = model.fill_mask("the [MASK] was [MASK]")[0]
-    assert answer["tokens"][0].tolist() == [token for token, _ in filled]
-    np.testing.assert_allclose(answer["scores"][0], [p for _, p in filled], rtol=1e-4)
-    assert answer["tokens"][1].tolist() == [""] * 5
-    assert answer["scores"][1].tolist() == [0.0] * 5
+    """And no other one is computed."""
+    texts = ["the [MASK] was [MASK]", "[MASK] [MASK] [MASK]", "no mask"]
+    positions, best = masked_lm.fill_masks(model, (tf.constant(texts),), 5, most=1)
+    assert best.indices.shape == (3, 1, 5) and positions.to_list() == [[2], [1], []]
+    answer = model.answer(texts)
+    for row, (filled, *_) in enumerate(model.fill_mask(texts[:2])):
+        assert answer["tokens"][row].tolist() == [token for token, _ in filled]
+        scores = [score for _, score in filled]
+        np.testing.assert_allclose(answer["scores"][row], scores, rtol=1e-4)
+    assert answer["tokens"][2].tolist() == [""] * 5
+    assert answer["scores"][2].tolist() == [0.0] * 5
 
 
 def test_a_mask_after_the_last_token_is_reported(model):
@@ -112,12 +121,6 @@ def test_a_mask_after_the_last_token_is_reported(model):
         answers = model.answer(texts)
     assert found[0].filename == __file__
     assert (answers["tokens"] == "").tolist() == [[False] * 5, [True] * 5]
-
-
-def test_a_batch_of_text_has_no_masks(model):
-    for method in (model.train_on_batch, model.predict_on_batch):
-        with pytest.raises(TypeError, match="`mask_positions`. Received: text"):
-            method(["the [MASK]"])
 
 
 def test_masks_change_with_the_epoch_and_the_seed(model, texts):
@@ -159,14 +162,3 @@ def test_a_changed_head_is_kept(make_task, tmp_path):
     changed = zoo.from_preset(tmp_path / "a", head_activation="relu")
     changed.save_to_preset(tmp_path / "b")
     assert zoo.from_preset(tmp_path / "b").options["head_activation"] == "relu"
-
-
-def test_an_answer_computes_one_mask_of_a_text(make_task):
-    task = make_task("masked_lm", compile=EAGER)
-    texts = ["a [MASK] [MASK] film", "[MASK] [MASK] [MASK]", "none"]
-    positions, best = masked_lm.fill_masks(task, (tf.constant(texts),), 5, most=1)
-    assert best.indices.shape == (3, 1, 5) and positions.to_list() == [[2], [1], []]
-    found = task.answer(texts)["tokens"]
-    for row, words in zip(found[:2], task.fill_mask(texts[:2], 5), strict=True):
-        assert row.tolist() == [word for word, _ in words[0]]
-    assert found[2].tolist() == [""] * 5

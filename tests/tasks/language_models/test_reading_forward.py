@@ -43,11 +43,13 @@ def test_a_vector_is_not_that_of_the_first_token(task, options):
             make(task, pooling=pooling, **options)
 
 
-def test_a_model_that_reads_backwards_has_a_first_token():
-    options = {"fields": {"reverse": True}, "pooling": "cls"}
-    model = make("text_embedder", "ulmfit", **options)
+def test_a_model_that_reads_backwards_is_read_at_its_first_token():
+    """The last one sees no other one."""
+    model = make("text_embedder", "ulmfit", {"reverse": True}, pooling="cls")
     first, second = model.predict(["a good film", "so dull"], verbose=0)
     assert np.abs(first - second).max() > 1e-4
+    with pytest.raises(ValueError, match='"last".* reads backwards. Use "cls"'):
+        make("text_embedder", "ulmfit", {"reverse": True}, pooling="last")
 
 
 @pytest.mark.parametrize("family", FORWARD)
@@ -62,9 +64,3 @@ def test_no_answer_has_the_score_of_the_last_token(family):
     ends = scores[np.arange(len(last)), :, last]
     np.testing.assert_allclose(scores[:, :, 0], ends, atol=1e-6)
     assert np.ptp(scores[:, 0, 0]) > 1e-4  # it depends on the text
-
-
-def test_the_last_token_of_a_backward_model_sees_no_other_one():
-    with pytest.raises(ValueError, match='"last".* reads backwards. Use "cls"'):
-        make("text_embedder", "ulmfit", {"reverse": True}, pooling="last")
-    make("text_embedder", "ulmfit", {"reverse": True}, pooling="cls")

@@ -48,14 +48,15 @@ def test_every_form_of_a_loss(form, weights):
     parts = mean(model, "first", 2, weights), mean(model, "second", 1, weights)
     logs = evaluate(model, weights=weights, loss=FORMS[form])
     assert logs == {"loss": pytest.approx(sum(parts), rel=1e-5)}
-    for loss_weights in ({"first": 0.5, "second": 3.0}, [0.5, 3.0]):
-        logs = evaluate(
-            model, weights=weights, loss=FORMS[form], loss_weights=loss_weights
-        )
-        expected = 0.5 * parts[0] + 3 * parts[1]
+    for loss_weights, first, second in (
+        ({"first": 0.5, "second": 3.0}, 0.5, 3),
+        ([0.5, 3.0], 0.5, 3),
+        ({"first": 2}, 2, 1),
+    ):
+        options = {"loss": FORMS[form], "loss_weights": loss_weights}
+        logs = evaluate(model, weights=weights, **options)
+        expected = first * parts[0] + second * parts[1]
         assert logs["loss"] == pytest.approx(expected, rel=1e-5)
-    logs = evaluate(model, weights=weights, loss=FORMS[form], loss_weights={"first": 2})
-    assert logs["loss"] == pytest.approx(2 * parts[0] + parts[1], rel=1e-5)
 
 
 def test_one_loss_holds_for_all_outputs():
@@ -115,9 +116,8 @@ SQUARE = {
 @pytest.mark.parametrize("form", SQUARE)
 def test_one_output_has_a_mean_over_weights(form):
     expected = mean(make_model(), "first", 2, WEIGHTS)
-    logs = evaluate(
-        make_model("first"), Y["first"], WEIGHTS["first"], loss=SQUARE[form]
-    )
+    data = make_model("first"), Y["first"], WEIGHTS["first"]
+    logs = evaluate(*data, loss=SQUARE[form])
     assert logs["loss"] == pytest.approx(expected, rel=1e-5)
 
 

@@ -118,15 +118,8 @@ def test_spans_have_their_places_in_the_text(make_tagger, monkeypatch):
     assert [row["entities"] for row in rows] == [first, none, last]
     assert files.marked_texts(tagger, texts, rows) == (texts, [first, none, last])
     assert none == [] and [span["text"] for span in last] == ["\U0001f600", "a"]
-    assert first == [
-        {
-            "text": "d\u00e9j\u00e0  vu",
-            "begin": 0,
-            "end": 8,
-            "label": "GOOD",
-            "score": sum(scores[0][:2]) / 2,
-        }
-    ]
+    span = {"text": "d\u00e9j\u00e0  vu", "begin": 0, "end": 8, "label": "GOOD"}
+    assert first == [{**span, "score": sum(scores[0][:2]) / 2}]
 
 
 @pytest.mark.slow
