@@ -2,6 +2,7 @@
 
 import concurrent.futures
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -149,3 +150,12 @@ def test_tasks_need_their_kind_of_backbone(translator):
         if name not in ("translator", "parser", "summarizer", "pair_ranker"):
             with pytest.raises(ValueError, match="needs a backbone"):
                 task(translator.backbone, translator.tokenizer)
+
+
+@pytest.mark.slow
+def test_jit_compiled_steps_lower_the_loss():
+    sources, targets = tiny.make_pairs(64)
+    model = make_translator(scale=None)
+    model.compile(keras.optimizers.Adam(1e-2), model.default_loss(), jit_compile=True)
+    losses = model.fit(sources, targets, epochs=3, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
