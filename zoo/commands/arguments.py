@@ -39,7 +39,10 @@ COLUMNS = {
     "pair_column": "The column of second texts, for pairs. By default it is found by "
     "its name, such as sentence2 or hypothesis.",
     "label_column": "The column of labels, or of tags. By default it is found by its "
-    "name, such as label, class or category.",
+    "name, such as label, class or category. Repeat it if each label has a column of 0 "
+    "and 1: a text then has a set of labels.",
+    "separator": "What separates the labels of a text with a set of labels, such as | "
+    "in billing|refund. Lists of labels in JSON need no separator.",
 }
 
 
@@ -92,11 +95,14 @@ def labelled_data(more_help, required=True, words=True):
         @functools.wraps(command)
         def with_columns(**options):
             given = {name: options.pop(name, None) for name in (*COLUMNS, *flags)}
+            labels = given["label_column"]  # one of them, or a list
+            given["label_column"] = labels[0] if len(labels) == 1 else labels or None
             columns = {name: c for name, c in given.items() if c is not None}
             return command(columns=columns, **options)
 
         for name, text in reversed((COLUMNS | flags).items()):
-            kind = {"metavar": "COLUMN"}
+            kind = {"metavar": "TEXT" if name == "separator" else "COLUMN"}
+            kind["multiple"] = name == "label_column"
             if name in flags:
                 kind = {"is_flag": True, "default": None}
             option = "--" + name.replace("_", "-")

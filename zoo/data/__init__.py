@@ -6,6 +6,11 @@ from zoo.data.files.choices import read_choices
 from zoo.data.files.conll import read_conll, write_conll
 from zoo.data.files.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.files.glue import read_glue
+from zoo.data.files.label_sets import (
+    find_separator,
+    holds_label_sets,
+    read_label_sets,
+)
 from zoo.data.files.labelled_tables import as_numbers, hash_split, read_labelled
 from zoo.data.files.squad import (
     Answer,
@@ -67,7 +72,9 @@ __all__ = [
     "draw_pairs",
     "epoch_numbers",
     "features_of",
+    "find_separator",
     "hash_split",
+    "holds_label_sets",
     "mask_tokens",
     "pair_batches",
     "plan_batches",
@@ -75,6 +82,7 @@ __all__ = [
     "read_conll",
     "read_documents",
     "read_glue",
+    "read_label_sets",
     "read_labelled",
     "read_records",
     "read_squad",

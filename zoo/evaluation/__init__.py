@@ -8,6 +8,7 @@ from zoo.evaluation.assessment import (
 )
 from zoo.evaluation.baselines import (
     copied_texts,
+    frequent_label_set,
     majority_label,
     mean_number,
     most_frequent_tags,
@@ -16,6 +17,7 @@ from zoo.evaluation.baselines import (
     sample_rows,
     tfidf_choice,
     tfidf_label,
+    tfidf_label_sets,
     tfidf_number,
 )
 from zoo.evaluation.bootstrap import bootstrap_interval, paired_bootstrap
@@ -28,6 +30,11 @@ from zoo.evaluation.bracketing import (
 )
 from zoo.evaluation.classification import accuracy, confusion_matrix
 from zoo.evaluation.glue_scores import evaluate_glue, glue_metrics
+from zoo.evaluation.label_sets import (
+    assess_label_sets,
+    best_thresholds,
+    label_matrix,
+)
 from zoo.evaluation.proportions import proportion_interval
 from zoo.evaluation.spans import (
     allowed_transitions,
@@ -59,10 +66,12 @@ __all__ = [
     "allowed_transitions",
     "assess_answers",
     "assess_classes",
+    "assess_label_sets",
     "assess_numbers",
     "assess_tags",
     "assess_texts",
     "best_null_threshold",
+    "best_thresholds",
     "assess_trees",
     "bootstrap_interval",
     "bracketing_scores",
@@ -73,9 +82,11 @@ __all__ = [
     "evaluate_glue",
     "find_scheme",
     "find_spans",
+    "frequent_label_set",
     "glue_metrics",
     "group_references",
     "group_vectors",
+    "label_matrix",
     "majority_label",
     "mean_number",
     "most_frequent_tags",
@@ -92,6 +103,7 @@ __all__ = [
     "squad_scores",
     "tfidf_choice",
     "tfidf_label",
+    "tfidf_label_sets",
     "tfidf_number",
     "translation_scores",
     "write_spans",

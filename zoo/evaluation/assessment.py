@@ -65,7 +65,8 @@ class Assessment:
         """Computes how much higher each score is than that of another assessment.
 
         Args:
-            other: `Assessment` of other predictions for the same rows.
+            other: `Assessment` of other predictions for the same rows. Scores that it
+                lacks are left out.
             seed: int, of the resampled test sets, which both share.
 
         Returns:
@@ -84,7 +85,8 @@ class Assessment:
             ours, theirs = self.statistics[name], other.statistics[name]
             return lambda rows: ours(rows) - theirs(rows)
 
-        statistics = {name: difference(name) for name in self.statistics}
+        shared = [name for name in self.statistics if name in other.statistics]
+        statistics = {name: difference(name) for name in shared}
         return Assessment(self.size, statistics, self.errors).scores(seed)
 
     def worst(self, count):

@@ -13,10 +13,12 @@ import numpy as np
 
 from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
 from zoo.evaluation.glue_scores import import_library
+from zoo.evaluation.label_sets import best_thresholds, label_matrix
 
 MAX_ROWS, MAX_CHARACTERS = 50_000, 10_000_000  # of the texts for training
 MAX_WEIGHTS = 500_000  # of a linear model, for all labels together
 PAIR_BLOCKS = 4  # of features: those of both texts, products and differences
+FOLDS = 3  # of the cross-validation that chooses a threshold
 TEXTS_IN_BLOCK = 256  # texts that are compared with all texts for training at once
 NEEDED_BY = "The TF-IDF baseline needs"
 # Words, and every other character that is not white space.
@@ -57,6 +59,12 @@ def _most_frequent(labels):
 def majority_label(texts, labels, new_texts):
     """Predicts the most frequent label for every text."""
     return [_most_frequent(labels)] * len(_columns(new_texts)[0])
+
+
+def frequent_label_set(texts, label_sets, new_texts):
+    """Predicts the most frequent set of labels for every text."""
+    best = _most_frequent(tuple(sorted(row)) for row in label_sets)
+    return [best] * len(_columns(new_texts)[0])
 
 
 def mean_number(texts, numbers, new_texts):
@@ -157,6 +165,48 @@ def _tfidf_shares(texts, labels, new_texts):
         warnings.simplefilter("ignore", UserWarning)
         model.fit(features, labels)
     return model.predict_proba(held_out)
+
+
+def tfidf_label_sets(texts, label_sets, new_texts):
+    """Predicts sets of labels by TF-IDF, and a logistic regression for each label.
+
+    The features are those of `tfidf_label`. The threshold of the probabilities, one for
+    all labels, has the highest micro F1 in a cross-validation of the texts.
+
+    Args:
+        label_sets: list of tuples of labels.
+
+    Returns:
+        list of tuples of labels.
+    """
+    import_library("sklearn", NEEDED_BY)
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from threadpoolctl import threadpool_limits
+
+    names = sorted({name for row in label_sets for name in row})
+    count = len(_columns(new_texts)[0])
+    if not names or _without_words(texts):
+        return frequent_label_set(texts, label_sets, new_texts)
+    features, held_out = _tfidf(texts, new_texts, len(names))
+    true = label_matrix(label_sets, names)
+    known, found = np.zeros(true.shape), np.zeros((count, len(names)))
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", UserWarning)
+        for i, column in enumerate(true.T):
+            rarer = min(column.sum(), (~column).sum())
+            if rarer < 2:
+                known[:, i] = found[:, i] = column.mean()
+                continue
+            model = LogisticRegression(C=10.0, max_iter=100)
+            found[:, i] = model.fit(features, column).predict_proba(held_out)[:, 1]
+            folds = StratifiedKFold(min(FOLDS, rarer), shuffle=True, random_state=0)
+            known[:, i] = cross_val_predict(
+                model, features, column, cv=folds, method="predict_proba"
+            )[:, 1]
+    chosen = found >= best_thresholds(true, known)
+    pairs = (zip(names, row, strict=True) for row in chosen)
+    return [tuple(name for name, yes in row if yes) for row in pairs]
 
 
 def tfidf_choice(texts, labels, new_texts):

@@ -48,8 +48,8 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         packer: `zoo.data.Packer` or a subclass.
         labels: tuple of str, names of the outputs, or None.
         output_kind: str, what the outputs are for the losses of Keras: "logits",
-            "numbers", or another word for what no loss of Keras fits. None for no
-            check.
+            "label logits" with a sigmoid for each, "numbers", or another word for what
+            no loss of Keras fits. None for no check.
         padding_label: int, the class number of padding in targets, or None.
         answers_tokens: bool, whether each row of the outputs has an answer. If so,
             `answer` uses `predict`, and an export also takes tokens. If not, `predict`

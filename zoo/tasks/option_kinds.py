@@ -15,6 +15,7 @@ from zoo.presets.schema import POOLINGS
 
 Rate = Annotated[float, Range("a number in (0, 1)", lambda x: 0 < x < 1)]
 Choices = Annotated[int, Range("an integer of at least 2", lambda n: n >= 2)]
+Threshold = Annotated[float, Range("a number in [0, 1]", lambda x: 0 <= x <= 1)]
 # An option means the same in every task.
 KINDS = {
     "answer_length": Size,
@@ -29,6 +30,7 @@ KINDS = {
     "lm_weight": NotNegative | None,
     "mask_rate": Rate,
     "max_predictions": Size,
+    "multi_label": bool,
     "next_sentence": bool,
     "normalize": bool,
     "null_threshold": Number | None,

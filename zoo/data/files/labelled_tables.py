@@ -59,16 +59,16 @@ def read_labelled(
     if not rows:
         found = "only a header" if first == len(table.rows) else 'only labels "-"'
         raise ValueError(f"{table.path} must have rows with labels. Received: {found}.")
-    labels = [_label(table, row, label) for row in rows]
+    labels = [label_of(table, row, label) for row in rows]
     if numbers:
         labels = as_numbers(labels, table.path, [table.places[row] for row in rows])
-    texts = _texts(table, rows, columns["text"])
+    texts = texts_of(table, rows, columns["text"])
     if "pair" in columns:
-        texts = texts, _texts(table, rows, columns["pair"])
+        texts = texts, texts_of(table, rows, columns["pair"])
     return texts, labels
 
 
-def _label(table, row, column):
+def label_of(table, row, column):
     """The label of a row as str."""
     value = table.rows[row][column]
     kinds = (str, bool, int, float)
@@ -82,7 +82,7 @@ def _label(table, row, column):
     return label
 
 
-def _texts(table, rows, column):
+def texts_of(table, rows, column):
     """A column of texts."""
     texts, empty = [table.rows[row][column] for row in rows], []
     for row, text in zip(rows, texts, strict=True):

@@ -44,7 +44,7 @@ def choose_columns(table, text=None, pair=None, label=None):
             "A column of second texts needs a column of first texts. Received: "
             f"pair_column={pair!r}, text_column=None. Give both."
         )
-    found = {role: _number(table, role, column) for role, column in given.items()}
+    found = {role: column_number(table, role, column) for role, column in given.items()}
     if len({*found.values()}) < len(found):
         raise ValueError(
             f"The columns of {table.path} for texts and labels must differ. Received: "
@@ -67,7 +67,7 @@ def choose_columns(table, text=None, pair=None, label=None):
     return found, 0 if table.header else _header_rows(table, found, named)
 
 
-def _number(table, role, column):
+def column_number(table, role, column):
     """The number of a column that a user named or numbered. JSON has no numbers."""
     names, matches = table.names, []
     if not table.header and str(column).isdecimal():

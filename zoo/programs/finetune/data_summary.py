@@ -13,7 +13,8 @@ def describe_data(kind, parts):
     """Counts the rows and the labels of each part; frequent labels come first."""
     found = {}
     for name, (_, labels) in parts.items():
-        found[name] = {"rows": len(labels), **kind.files.describe_labels(labels)}
+        described = kind.files.for_rows(labels).describe_labels(labels)
+        found[name] = {"rows": len(labels), **described}
         counts = found[name].get("counts", {})
         order = sorted(counts, key=lambda label: (-counts[label], label))
         if counts:

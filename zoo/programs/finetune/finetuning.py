@@ -96,7 +96,8 @@ def run(
     check_output(output, report)
     kind = trainable_task(task) if task else default_task(preset)
     labels, parts = read_parts(kind, files)
-    known = kind.files.options(kind, parts["training"][0], labels)
+    row_files = kind.files.for_rows(labels, files.columns)
+    known = row_files.options(kind, parts["training"][0], labels)
     model, content = (trainer or train)(
         kind, preset, parts, seed, echo, **{**known, **options}
     )

@@ -10,7 +10,12 @@ from zoo.data import hash_split
 from zoo.data.files.labelled_tables import hash_place
 from zoo.data.held_out import held_out_rows
 
-OF_WORDS = ("documents", "skip_empty_words")  # options of tasks that tag words
+# Options of `read` and the tasks that have them.
+READ_OPTIONS = {
+    "documents": "tags words",
+    "skip_empty_words": "tags words",
+    "separator": "classifies texts",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,11 +49,11 @@ def read_rows(kind, path, target=None, **columns):
 
     `kind` is the class of the task, and `columns` are options of `kind.files.read`.
     """
-    for option in OF_WORDS:
-        if columns.get(option) and not kind.files.reads_words:
+    for option, what in READ_OPTIONS.items():
+        if columns.get(option) and option not in kind.files.read_options:
             raise ValueError(
-                f"Only a task that tags words has `{option}`. Received: {option}=True "
-                f"for task {kind.task_name!r}. Leave it out."
+                f"Only a task that {what} has `{option}`. Received: {option}="
+                f"{columns[option]!r} for task {kind.task_name!r}. Leave it out."
             )
     if not target:
         return kind.files.read(path, **columns)
@@ -82,7 +87,8 @@ def read_parts(kind, files):
         held_out = read_rows(kind, files.valid, files.valid_target, **files.columns)
         chosen = rows, held_out
     else:
-        chosen = split_off(*rows, kind.files.split_column, kind.files.stratified)
+        found = kind.files.for_rows(rows[1], files.columns)
+        chosen = split_off(*rows, found.split_column, found.stratified)
     return rows[1], dict(zip(("training", "validation"), chosen, strict=True))
 
 

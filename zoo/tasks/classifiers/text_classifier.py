@@ -3,25 +3,33 @@
 import keras
 import tensorflow as tf
 
+from zoo.evaluation import best_thresholds
+from zoo.tasks.classifiers.label_targets import LabelSets, OneLabel
 from zoo.tasks.classifiers.sequence_task import SequenceTask
-from zoo.tasks.files.class_files import ClassFiles, NumberFiles
-from zoo.tasks.heads.class_labels import (
-    CLASS_NUMBERS,
-    class_answers,
-    class_loss,
-    class_metrics,
-)
+from zoo.tasks.files.class_files import NumberFiles
+from zoo.tasks.heads.head import merge_head_options
 from zoo.tasks.inputs.label_values import label_names
-from zoo.tasks.inputs.targets import class_weights, label_ids, one_for_each_text
+from zoo.tasks.inputs.reading import read_data
+from zoo.tasks.inputs.targets import one_for_each_text
+from zoo.tasks.option_kinds import check_options
+
+# The options of a model whose labels are others than those that were saved.
+OF_LABELS = ("threshold", "pos_weight")
 
 
 @keras.saving.register_keras_serializable(package="zoo")
 class TextClassifier(SequenceTask):
-    """Predicts one of several labels for a text or a pair of texts.
+    """Predicts one of several labels, or a set of them, for a text or a pair of texts.
 
     `logits = dropout(pooled) W + b`. A pair is one row of tokens with two segments. A
     model that was trained on single texts also takes pairs, and the other way round,
     but it has not learned such rows. Other heads, see `head`, have more layers.
+
+    With `multi_label=True` a text has any number of labels, also none. A target is a
+    list, a set or a str of labels, such as "billing|refund", or a row of 0 and 1, see
+    `zoo.tasks.inputs.label_sets.label_set_rows`. The score of each label is the sigmoid
+    of its logit, and the loss is the binary cross-entropy, see
+    `zoo.tasks.losses.label_set_loss.LabelSetLoss`.
 
     Set `pair=True` for pairs. A new model on a backbone without segments, such as ELMo,
     then reads each text alone, compares the two, and takes pairs only. Without it, a
@@ -48,6 +56,10 @@ class TextClassifier(SequenceTask):
             of BERT, "concat_pooling" of ULMFiT, "biattentive" of CoVe and "delimiter"
             of GPT. By default it is "linear" with a `pooling` or if it compares two
             texts, and else that of the backbone's family.
+        multi_label: bool, whether a text has a set of labels instead of one.
+        threshold, pos_weight, separator: of `multi_label`, see
+            `zoo.tasks.classifiers.label_targets.LabelSets`. The defaults are 0.5, None
+            and "|".
         **kwargs: the options of the head, such as pooling, head_dropout, head_dim,
             lm_weight and both_orders; and sequence_length, pair and name, see
             `zoo.tasks.Task`.
@@ -58,10 +70,11 @@ class TextClassifier(SequenceTask):
 
     Returns:
         float32 (B, number of labels), logits. `answer` returns label, score, scores
-        and labels.
+        and labels; with `multi_label` labels, scores, all_labels and all_scores.
 
     Raises:
-        ValueError: if there are fewer than two labels, or a label occurs twice.
+        ValueError: if there are fewer than two labels, a label occurs twice, or an
+            option is wrong.
 
     Example:
         >>> from zoo.models.bert import BERT, BERTConfig
@@ -72,11 +85,7 @@ class TextClassifier(SequenceTask):
 
     task_name = "text_classifier"
     classifies = "texts"
-    output_kind = "logits"
-    target_spec = CLASS_NUMBERS
-    default_loss = staticmethod(class_loss)
-    default_metrics = staticmethod(class_metrics)
-    files = ClassFiles()
+    files = OneLabel.files
 
     def __init__(
         self,
@@ -84,11 +93,28 @@ class TextClassifier(SequenceTask):
         tokenizer=None,
         labels=2,
         head=None,
+        multi_label=False,
+        threshold=None,
+        pos_weight=None,
+        separator=None,
         **kwargs,
     ):
-        labels, kwargs = label_names(labels), {"head": head, **kwargs}
-        options = {"labels": labels}
-        super().__init__(backbone, tokenizer, len(labels), options, kwargs)
+        check_options(locals())
+        labels = label_names(labels)
+        given = {"threshold": threshold, "pos_weight": pos_weight}
+        given = {**given, "separator": separator}
+        given = {name: value for name, value in given.items() if value is not None}
+        if given and not multi_label:
+            raise ValueError(
+                f"Only a model with `multi_label=True` has `{next(iter(given))}`. "
+                f"Received: {given}. Leave it out."
+            )
+        targets = LabelSets if multi_label else OneLabel
+        self.label_targets = targets(tuple(labels), **given)
+        self.files = self.label_targets.files
+        options = {"labels": labels, **self.label_targets.options()}
+        arguments = {"head": head, **kwargs}
+        super().__init__(backbone, tokenizer, len(labels), options, arguments)
         self.labels = tuple(labels)
 
     @classmethod
@@ -98,17 +124,89 @@ class TextClassifier(SequenceTask):
             return {**found.options, "labels": list(found.labels)}
         return None
 
+    @classmethod
+    def merge_options(cls, saved, given):
+        """See `Task`. Saved thresholds and weights are those of the saved labels."""
+        labels, sets = given.get("labels"), given.get("multi_label")
+        if labels is not None and label_names(labels) != saved.get("labels"):
+            saved = {name: v for name, v in saved.items() if name not in OF_LABELS}
+        if sets is not None and sets != saved.get("multi_label", False):
+            names = (*OF_LABELS, "separator")
+            saved = {name: v for name, v in saved.items() if name not in names}
+        return merge_head_options(saved, given)
+
+    def has_saved_head(self, saved):
+        """See `Task`; scores of sets of labels are no scores of one label."""
+        sets = self.options.get("multi_label", False)
+        return saved.get("multi_label", False) == sets and super().has_saved_head(saved)
+
+    @property
+    def output_kind(self):
+        """What the outputs are; see `Task`."""
+        return self.label_targets.output_kind
+
+    @property
+    def takes_label_lists(self):
+        """Whether a target may be a list of labels; see `Task`."""
+        return self.options.get("multi_label", False)
+
+    @property
+    def target_spec(self):
+        """That of encoded labels; see `Task`."""
+        return self.label_targets.target_spec
+
+    def default_loss(self):
+        """Softmax cross-entropy, or with `multi_label` binary cross-entropies."""
+        return self.label_targets.loss()
+
+    def default_metrics(self):
+        """Accuracy; with `multi_label` the share of right decisions about labels."""
+        return self.label_targets.metrics()
+
     def encode_labels(self, y, columns=None):
-        """Class numbers int64 (B,) from names or numbers, checked."""
-        return label_ids(y, self.labels)
+        """Class numbers int64 (B,), or with `multi_label` rows float32 (B, C)."""
+        return self.label_targets.encode(y)
 
     def encode_class_weight(self, class_weight, labels=None):
         """A weight for each class number, checked; see `class_weights`."""
-        return class_weights(class_weight, self.labels, labels)
+        return self.label_targets.class_weight(class_weight, labels)
 
     def answers(self, outputs):
-        """From logits to label, score, scores and labels; see `class_answers`."""
-        return class_answers(self.labels, outputs)
+        """From logits to labels and scores, see the class."""
+        return self.label_targets.answers(outputs)
+
+    def find_thresholds(self, x, y=None, per_label=False, batch_size=None):
+        """Finds the best threshold of a model with `multi_label`, and sets it.
+
+        The texts must not be those of the training. The threshold is saved with the
+        model and exported.
+
+        Args:
+            x, y: texts with their labels, as `fit` takes them.
+            per_label: bool, whether each label has a threshold of its own, with the
+                highest F1; else one for all has the highest micro F1.
+            batch_size: see `predict`.
+
+        Returns:
+            float, or list of float (C,).
+
+        Raises:
+            ValueError: if the model has one label for a text.
+        """
+        check_options({"multi_label": per_label})
+        if not self.options.get("multi_label"):
+            raise ValueError(
+                "`find_thresholds` needs a model with `multi_label=True`. Received: "
+                "one whose answer is the label with the highest score."
+            )
+        data = read_data(self, (x, y, None), "find_thresholds").in_memory()
+        logits = self.predict(data.columns, batch_size, verbose=0)
+        scores = tf.sigmoid(tf.cast(logits, tf.float32)).numpy()
+        found = best_thresholds(data.labels() >= 0.5, scores, per_label)
+        threshold = found.tolist() if per_label else found
+        self.label_targets.threshold = self.options["threshold"] = threshold
+        self.answer_function = None
+        return threshold
 
 
 @keras.saving.register_keras_serializable(package="zoo")

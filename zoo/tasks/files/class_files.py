@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from zoo.data import as_numbers, read_labelled
+from zoo.data import as_numbers, holds_label_sets, read_label_sets, read_labelled
 from zoo.evaluation import (
     assess_classes,
     assess_numbers,
@@ -11,7 +11,10 @@ from zoo.evaluation import (
     tfidf_label,
     tfidf_number,
 )
+from zoo.tasks.files.label_set_files import LabelSetFiles
 from zoo.tasks.files.labelled_files import LabelledFiles
+
+SEPARATORS = "|;,/\t\x1f"  # of sets of labels; the first one that is in no label
 
 
 class ClassFiles(LabelledFiles):
@@ -22,6 +25,33 @@ class ClassFiles(LabelledFiles):
         "TF-IDF with logistic regression": tfidf_label,
     }
     stratified = True
+    read_options = ("separator",)
+
+    def read(
+        self,
+        path,
+        text_column=None,
+        pair_column=None,
+        label_column=None,
+        separator=None,
+    ):
+        """Reads texts and labels; sets of labels if there are such, as tuples.
+
+        There are if `separator` is given, if there are several columns of labels, or if
+        all labels are lists, see `zoo.data.read_label_sets`.
+        """
+        columns = text_column, pair_column, label_column
+        if separator is not None or holds_label_sets(path, *columns):
+            return read_label_sets(path, *columns, separator)
+        return read_labelled(path, *columns)
+
+    def for_rows(self, labels, columns=None):
+        """See `LabelledFiles`."""
+        if not any(isinstance(row, tuple) for row in labels[:1]):
+            return self
+        names = "".join(name for row in labels for name in row)
+        unused = (mark for mark in SEPARATORS if mark not in names)
+        return LabelSetFiles((columns or {}).get("separator") or next(unused, "|"))
 
     def options(self, kind, x, labels):
         """Whether there are pairs, and the names of the labels."""

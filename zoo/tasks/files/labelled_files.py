@@ -17,14 +17,13 @@ class LabelledFiles(TextFiles):
             predictions a report compares with those of the model.
         takes_target_file: bool, whether `read` takes `target`, the path of a file with
             a label for each line of the other file.
-        reads_words: bool, whether `read` takes `documents` and `skip_empty_words` of
-            `zoo.data.read_conll`.
+        read_options: tuple of str, the arguments of `read` beside those of columns.
         split_column: int, the column of texts by whose hash rows are split.
     """
 
     baselines = {}
     takes_target_file = False
-    reads_words = False
+    read_options = ()
     split_column = 0
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
@@ -33,6 +32,13 @@ class LabelledFiles(TextFiles):
         The columns are names or numbers, see `zoo.data.read_labelled`; None finds them.
         """
         return read_labelled(path, text_column, pair_column, label_column)
+
+    def for_rows(self, labels, columns=None):
+        """The object for rows of labels that were read; they may have another form.
+
+        `columns` are the arguments of `read`, a dict.
+        """
+        return self
 
     def options(self, kind, x, labels):
         """Arguments of the task `kind` that follow from the rows of a file, a dict."""

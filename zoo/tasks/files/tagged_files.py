@@ -18,7 +18,7 @@ class TaggedFiles(LabelledFiles):
     """Files, scores, answers and reports of a tagger."""
 
     baselines = {"most frequent tag of each word": most_frequent_tags}
-    reads_words = True
+    read_options = ("documents", "skip_empty_words")
 
     def read(
         self,

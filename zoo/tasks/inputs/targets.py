@@ -231,7 +231,11 @@ def targets_in_graph(task, columns, targets):
     if not targets:
         return []
     check_takes_targets(task)
-    check_target_type(targets[0], task.target_spec)
+    y, *weights = targets
+    if isinstance(y, tf.RaggedTensor):
+        y = y.to_tensor("" if y.dtype == tf.string else 0)
+    targets = [y, *weights]
+    check_target_type(y, task.target_spec, task.takes_label_lists)
     specs = [task.target_spec, tf.TensorSpec([None], tf.float32)][: len(targets)]
 
     def read(*arrays):
@@ -244,11 +248,14 @@ def targets_in_graph(task, columns, targets):
     return [tf.ensure_shape(t, s.shape) for t, s in zip(found, specs, strict=True)]
 
 
-def check_target_type(y, spec):
+def check_target_type(y, spec, lists=False):
     """Raises ValueError if `y` of a dataset has another type or shape than `spec`.
 
-    Class numbers, int64, and numbers, float32, may be given as names.
+    Class numbers, int64, and numbers, float32, may be given as names, and with `lists`
+    as strings of several labels (B,) or as rows of labels (B, W), padded with "".
     """
+    if lists and y.dtype == tf.string and y.shape.rank in (1, 2):
+        return
     right, kind, way = True, "numbers", "Use one vector or number for each text."
     if spec.dtype == tf.string:
         right, kind = y.dtype == tf.string, "strings"

@@ -11,6 +11,8 @@ from keras import ops
 from zoo.tasks.losses.weighted_means import FunctionLoss, interpret, map_leaves
 
 CROSSENTROPY = "sparse_categorical_crossentropy"
+LABELS = "label logits"  # the outputs of a task with a sigmoid for each label
+LOGITS = ("logits", LABELS)
 # Functions of Keras by their names: those of class numbers; those of scores on any
 # scale; and what needs probabilities beside the crossentropies with `from_logits`.
 CLASS_NUMBER_LOSSES = (CROSSENTROPY, "categorical_generalized_cross_entropy")
@@ -41,12 +43,13 @@ class LogitsFunction:
     """A function of targets and logits, made of a loss of Keras.
 
     Class numbers become rows of 0 and 1, unless the loss takes numbers. Logits become
-    probabilities by a softmax, unless the loss takes logits.
+    probabilities by a softmax or a sigmoid, unless the loss takes logits.
 
     Args:
         loss: a function or a loss object of Keras.
         options: dict, more arguments of a function.
         padding: int, the class number of padding, which has the weight 0; or None.
+        sigmoid: bool, whether each output has a probability of its own.
 
     Example:
         >>> loss = LogitsFunction(keras.losses.mean_absolute_error)
@@ -54,8 +57,9 @@ class LogitsFunction:
         [0.5]
     """
 
-    def __init__(self, loss, options=None, padding=None):
+    def __init__(self, loss, options=None, padding=None, sigmoid=False):
         self.loss, self.options, self.padding = loss, options or {}, padding
+        self.sigmoid = sigmoid
         self.__name__ = _name_of(loss)
 
     def __call__(self, y_true, y_pred):
@@ -70,7 +74,7 @@ class LogitsFunction:
             elif self.padding is not None:
                 y_true = ops.where(y_true == self.padding, 0, y_true)
         if self.__name__ not in SCORE_LOSSES and not _from_logits(self.loss):
-            y_pred = ops.softmax(y_pred)
+            y_pred = ops.sigmoid(y_pred) if self.sigmoid else ops.softmax(y_pred)
         if isinstance(self.loss, keras.losses.Loss):
             return self.loss.call(y_true, y_pred)
         return self.loss(y_true, y_pred, **self.options)
@@ -78,7 +82,8 @@ class LogitsFunction:
     def get_config(self):
         """Constructor arguments."""
         loss = keras.saving.serialize_keras_object(self.loss)
-        return {"loss": loss, "options": self.options, "padding": self.padding}
+        named = {"options": self.options, "padding": self.padding}
+        return {"loss": loss, **named, "sigmoid": self.sigmoid}
 
     @classmethod
     def from_config(cls, config):
@@ -118,22 +123,23 @@ def _fit_loss(task, given):
     if not _of_keras(function):
         return given
     _check("loss", task, given, function, options)
-    if task.output_kind != "logits":
+    if task.output_kind not in LOGITS:
         return given
+    known = {"padding": task.padding_label, "sigmoid": task.output_kind == LABELS}
     if not isinstance(loss, keras.losses.Loss) or isinstance(given, (str, type)):
-        fitted = LogitsFunction(
-            function, _with_logits(function, options), task.padding_label
-        )
+        fitted = LogitsFunction(function, _with_logits(function, options), **known)
         return FunctionLoss(fitted, given if isinstance(given, str) else None)
     if _name_of(loss) == CROSSENTROPY and options["ignore_class"] == task.padding_label:
         return loss
-    fitted = LogitsFunction(loss, padding=task.padding_label)
+    fitted = LogitsFunction(loss, **known)
     return FunctionLoss(fitted, loss.name, loss.reduction, dtype=loss.dtype)
 
 
 def _fit_metric(task, given):
     smart = isinstance(given, str) and given.lower() in ("accuracy", "acc")
-    if given is None or smart:  # Keras chooses the accuracy
+    if smart and task.output_kind == LABELS:
+        given = keras.metrics.BinaryAccuracy("accuracy")
+    elif given is None or smart:  # Keras chooses the accuracy
         return given
     guessed = isinstance(given, str) and given in ("crossentropy", "ce")
     metric = interpret("metrics", CROSSENTROPY if guessed else given)
@@ -144,11 +150,10 @@ def _fit_metric(task, given):
     if not _of_keras(function) or ready:
         return given
     _check("metrics", task, given, function, options)
-    if task.output_kind != "logits" or not inspect.isfunction(function):
+    if task.output_kind not in LOGITS or not inspect.isfunction(function):
         return given
-    fitted = LogitsFunction(
-        function, _with_logits(function, options), task.padding_label
-    )
+    known = {"padding": task.padding_label, "sigmoid": task.output_kind == LABELS}
+    fitted = LogitsFunction(function, _with_logits(function, options), **known)
     name = given if isinstance(given, str) else getattr(metric, "name", None)
     return keras.metrics.MeanMetricWrapper(fitted, name or fitted.__name__)
 
@@ -197,7 +202,10 @@ def _check(argument, task, given, function, options):
     """Raises LossError if a function of Keras does not fit the outputs of a task."""
     name, kind, said = _name_of(function), task.output_kind, options.get("from_logits")
     if not inspect.isfunction(function):  # such as AUC
-        wrong = kind == "logits" and not said and options.get("sparse_y_pred", True)
+        wrong = kind in LOGITS and not said and options.get("sparse_y_pred", True)
+    elif kind == LABELS:
+        classes = name.startswith(("categorical", "sparse", "top_k"))
+        wrong = classes or name in ("ctc", "circle") or said is False
     elif kind == "logits":
         wrong = name in ("ctc", "circle") or said is False
     elif kind == "numbers":

@@ -1,0 +1,168 @@
+"""What a classifier predicts for a text: one of its labels, or a set of them."""
+
+import numpy as np
+import tensorflow as tf
+from keras import metrics
+
+from zoo.checks.ranges import Positive, check_value
+from zoo.tasks.files.class_files import ClassFiles
+from zoo.tasks.files.label_set_files import SEPARATOR, LabelSetFiles
+from zoo.tasks.heads.class_labels import (
+    CLASS_NUMBERS,
+    class_answers,
+    class_loss,
+    class_metrics,
+)
+from zoo.tasks.inputs.label_sets import label_set_rows
+from zoo.tasks.inputs.targets import class_weights, label_ids
+from zoo.tasks.losses.label_set_loss import LabelSetLoss
+from zoo.tasks.option_kinds import Threshold
+
+
+class OneLabel:
+    """One label for a text: a softmax over the labels.
+
+    The attributes and methods are those of the task; see `zoo.tasks.Task`.
+
+    Args:
+        labels: tuple of str (C,).
+    """
+
+    output_kind = "logits"
+    target_spec = CLASS_NUMBERS
+    files = ClassFiles()
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    def options(self):
+        """The options of the task, a dict."""
+        return {}
+
+    def loss(self):
+        """Softmax cross-entropy."""
+        return class_loss()
+
+    def metrics(self):
+        """Accuracy."""
+        return class_metrics()
+
+    def encode(self, y):
+        """Class numbers, int64 (B,)."""
+        return label_ids(y, self.labels)
+
+    def class_weight(self, weights, numbers=None):
+        """Keras' `class_weight`; see `class_weights`."""
+        return class_weights(weights, self.labels, numbers)
+
+    def answers(self, outputs):
+        """Label, score, scores and labels; see `class_answers`."""
+        return class_answers(self.labels, outputs)
+
+
+class LabelSets:
+    """A set of labels for a text: a sigmoid for each label.
+
+    The attributes and methods are those of the task; see `zoo.tasks.Task`.
+
+    Args:
+        labels: tuple of str (C,).
+        threshold: float, or a sequence of float (C,), in [0, 1]: a text has the labels
+            whose scores are at least that.
+        pos_weight: None; or the weight of the texts that have a label: a positive
+            float, a sequence of float (C,), or a dict of labels to floats, 1 for the
+            others.
+        separator: str, between the labels of a target that is a str.
+    """
+
+    output_kind = "label logits"
+
+    def __init__(self, labels, threshold=0.5, pos_weight=None, separator=SEPARATOR):
+        self.labels = labels
+        self.threshold = _for_each_label("threshold", threshold, labels, Threshold)
+        self.pos_weight = pos_weight
+        if pos_weight is not None:
+            weights = _for_each_label("pos_weight", pos_weight, labels, Positive)
+            self.pos_weight = np.broadcast_to(weights, (len(labels),)).tolist()
+        self.separator = separator
+        parts = [label for label in labels if separator in label or not label.strip()]
+        if not isinstance(separator, str) or not separator.strip() or parts:
+            raise ValueError(
+                "`separator` must be a str that is in no label. Received: "
+                f"{separator!r}, and the labels {parts or [*labels]}. Use another one."
+            )
+        self.files = LabelSetFiles(separator)
+        self.target_spec = tf.TensorSpec([None, len(labels)], tf.float32)
+
+    def options(self):
+        """The options of the task, a dict."""
+        return {
+            "multi_label": True,
+            "threshold": self.threshold,
+            "pos_weight": self.pos_weight,
+            "separator": self.separator,
+        }
+
+    def loss(self):
+        """Binary cross-entropy of each label."""
+        return LabelSetLoss(self.pos_weight)
+
+    def metrics(self):
+        """The share of right decisions at a score of 0.5."""
+        return [metrics.BinaryAccuracy("accuracy")]
+
+    def encode(self, y):
+        """1 for each label that a text has, float32 (B, C); see `label_set_rows`."""
+        return label_set_rows(y, self.labels, self.separator)
+
+    def class_weight(self, weights, numbers=None):
+        """Raises ValueError: a text has no single class."""
+        raise ValueError(
+            "`class_weight` needs one label for each text. Received: "
+            f"class_weight={weights!r:.60} for a model with `multi_label=True`. Make "
+            "the model with `pos_weight`."
+        )
+
+    def answers(self, outputs):
+        """Answers from logits (B, C).
+
+        Returns:
+            dict of labels string and scores float32, both (B, W), those of the text,
+            with the highest score first, padded with "" and 0; all_labels string and
+            all_scores float32, (B, C).
+        """
+        scores = tf.sigmoid(tf.cast(outputs, tf.float32))
+        names = tf.constant(self.labels)
+        chosen = scores >= tf.constant(self.threshold, tf.float32)
+        order = tf.argsort(tf.where(chosen, scores, -1.0), direction="DESCENDING")
+        counts = tf.reduce_sum(tf.cast(chosen, tf.int32), axis=1)
+        # At least one column, since clients do not expect rows without values.
+        order = order[:, : tf.reduce_max(tf.concat([counts, [1]], axis=0))]
+        real = tf.gather(chosen, order, batch_dims=1)
+        return {
+            "labels": tf.where(real, tf.gather(names, order), ""),
+            "scores": tf.where(real, tf.gather(scores, order, batch_dims=1), 0.0),
+            "all_labels": tf.tile(names[None], [tf.shape(scores)[0], 1]),
+            "all_scores": scores,
+        }
+
+
+def _for_each_label(name, value, labels, kind):
+    """A number, or a list with one for each label, checked."""
+    if isinstance(value, dict):
+        unknown = [key for key in value if key not in labels]
+        if unknown:
+            raise ValueError(
+                f"`{name}` must name labels of the model. Received: {unknown[:5]}. The "
+                f"labels are {list(labels)}."
+            )
+        value = [value.get(label, 1.0) for label in labels]
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(value, (list, tuple)):
+        return float(check_value(name, value, kind))
+    if len(value) != len(labels):
+        raise ValueError(
+            f"`{name}` must be one number, or one for each of the {len(labels)} labels."
+            f" Received: {len(value)} numbers. The labels are {list(labels)}."
+        )
+    return [float(check_value(f"{name}[{i}]", n, kind)) for i, n in enumerate(value)]
