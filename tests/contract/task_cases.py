@@ -50,6 +50,13 @@ TASKS = [
         (2,),
     ),
     Case(
+        "text_classifier",
+        {"labels": tiny.LABELS, "multi_label": True, "head_dropout": 0.0},
+        lambda texts, labels: [[label] for label in labels[:-1]] + [[]],
+        (2,),
+        "text_classifier_sets",
+    ),
+    Case(
         "text_regressor",
         {"pooling": "mean", "head_dropout": 0.0},
         lambda texts, labels: [float(label == "good") for label in labels],

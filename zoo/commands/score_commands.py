@@ -19,8 +19,8 @@ def evaluate(model, data, target, columns):
     from zoo.programs.finetune import labelled_rows, loading
 
     loaded = loading.load(model)
-    kind = loading.trainable_task(loaded.task_name)
-    rows = labelled_rows.read_rows(kind, data, target, **columns)
+    loading.trainable_task(loaded.task_name)
+    rows = labelled_rows.read_rows(loaded, data, target, **columns)
     click.echo(json.dumps(loaded.files.measure(loaded, *rows)))
 
 

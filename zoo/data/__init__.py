@@ -6,7 +6,7 @@ from zoo.data.files.choices import read_choices
 from zoo.data.files.conll import read_conll, write_conll
 from zoo.data.files.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.files.glue import read_glue
-from zoo.data.files.label_sets import (
+from zoo.data.files.label_set_tables import (
     find_separator,
     holds_label_sets,
     read_label_sets,

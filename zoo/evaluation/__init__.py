@@ -30,7 +30,7 @@ from zoo.evaluation.bracketing import (
 )
 from zoo.evaluation.classification import accuracy, confusion_matrix
 from zoo.evaluation.glue_scores import evaluate_glue, glue_metrics
-from zoo.evaluation.label_sets import (
+from zoo.evaluation.label_set_scores import (
     assess_label_sets,
     best_thresholds,
     label_matrix,

@@ -13,7 +13,7 @@ import numpy as np
 
 from zoo.evaluation.bracketing import PUNCTUATION, read_brackets
 from zoo.evaluation.glue_scores import import_library
-from zoo.evaluation.label_sets import best_thresholds, label_matrix
+from zoo.evaluation.label_set_scores import best_thresholds, label_matrix
 
 MAX_ROWS, MAX_CHARACTERS = 50_000, 10_000_000  # of the texts for training
 MAX_WEIGHTS = 500_000  # of a linear model, for all labels together

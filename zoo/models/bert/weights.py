@@ -46,7 +46,8 @@ CLASSIFIES = {
     "BertForTokenClassification": "words",
     "BertForMultipleChoice": "choices",
 }
-SINGLE_LABEL = (None, "single_label_classification")  # values of `problem_type`
+MULTI_LABEL = "multi_label_classification"  # of `problem_type`
+SINGLE_LABEL = (None, "single_label_classification")
 WANTED_FILES = (
     "A BERT checkpoint is a directory with bert_config.json and a TensorFlow "
     "checkpoint, or with config.json of model_type 'bert' or class_name 'BertBackbone' "
@@ -70,6 +71,15 @@ def write_contents(layout, directory, contents):
             "keras-nlp has no tagger, no multiple choice and no embedder. Received: "
             "such a task. Write another layout, or save `backbone` alone (--task none)."
         )
+    sets = options.get("multi_label", False)
+    if layout == "keras_nlp" and sets:
+        raise ValueError(
+            "keras-nlp has no classifier with sets of labels. Received: "
+            "multi_label=True. Write another layout."
+        )
+    fields = {"architectures": [CLASSIFIERS[kind]]} if kind in CLASSIFIERS else {}
+    if sets:
+        fields["problem_type"] = MULTI_LABEL
     if kind == "words":  # Hugging Face's class has no pooler
         config = dataclasses.replace(config, pooler=False)
         weights = {k: v for k, v in weights.items() if not k.startswith("pooler/")}
@@ -81,7 +91,7 @@ def write_contents(layout, directory, contents):
         contents.tokenizer,
         options.get("labels") if classifies else None,
         head_options_of(contents),
-        CLASSIFIERS.get(kind),
+        fields,
         pooling_documents(options, config) if embeds else {},
     )
 
@@ -149,6 +159,8 @@ def read(directory, layout=None, activation=None, file=None):
     classifies = _find_kind(directory, values, num_classes, config.pooler)
     # Other outputs have no label, though Hugging Face writes default names.
     named = 0 if classifies in ("choices", "numbers") else num_classes
+    sets = classifies == "texts" and values.get("problem_type") == MULTI_LABEL
+    options = {"multi_label": True} if sets else {}
     tokenizer = read_tokenizer(directory, layout, config.vocabulary_size, values)
     return Converted(
         layout=layout,
@@ -159,6 +171,7 @@ def read(directory, layout=None, activation=None, file=None):
         tokenizer=tokenizer,
         labels=read_labels(values.get("id2label"), named),
         classifies=classifies,
+        options=options,
         **read_pooling(directory, not tokenizer or tokenizer["lowercase"]),
     )
 
@@ -177,10 +190,13 @@ def _find_kind(directory, values, num_classes, pooler):
             )
     if kind == "texts" and num_classes == 1:
         return "numbers"
-    if num_classes > 1 and values.get("problem_type") not in SINGLE_LABEL:
+    problem = values.get("problem_type")
+    if kind == "texts" and problem == MULTI_LABEL:
+        return kind
+    if num_classes > 1 and problem not in SINGLE_LABEL:
         warn_user(
             f"The classifier of {directory} does not give one label for a text. "
-            f"Received: problem_type={values['problem_type']!r}. zoo has no such task. "
+            f"Received: problem_type={problem!r}. zoo has no such task. "
             "The model is loaded as a backbone."
         )
         return None

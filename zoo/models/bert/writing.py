@@ -52,7 +52,7 @@ def write(
     tokenizer=None,
     labels=None,
     head_options=None,
-    architecture=None,
+    config_fields=None,
     extra_documents=None,
 ):
     """Writes a directory that another library loads, complete or not at all.
@@ -67,7 +67,7 @@ def write(
         weights: dict of path to array, for the encoder and for the heads to write.
         tokenizer, head_options: see `Converted`; by default none, and the encoder's.
         labels: tuple of str, names of the classifier's outputs.
-        architecture: str, the class of Hugging Face, by default that for the heads.
+        config_fields: dict, more fields of Hugging Face's config.json.
         extra_documents: dict of file name to more JSON files.
 
     Raises:
@@ -83,8 +83,8 @@ def write(
     weights = convert(weights, [Row(path, path) for path in expected], expected)
     fields = head_options or metadata.head_options(config)
     documents = WRITERS[layout](config, heads, fields, tokenizer, labels, num_classes)
-    if architecture and "architectures" in documents["config.json"]:
-        documents["config.json"]["architectures"] = [architecture]
+    if layout == "hugging_face":
+        documents["config.json"] |= config_fields or {}
     documents |= extra_documents or {}
     rows = LAYOUTS[layout].written(config, heads)
     arrays = _weight_files(layout, revert(weights, rows, config.num_heads))

@@ -161,6 +161,9 @@ def summarize(kind, parts, echo):
     """Prints what the data hold; returns it as the beginning of a report, dict."""
     data = describe_data(kind, parts)
     echo("\n".join(data_lines(data)))
+    labels = [label for _, part in parts.values() for label in part]
+    if hint := kind.files.for_rows(labels).hint(labels):
+        echo(hint)
     return {"data": data}
 
 

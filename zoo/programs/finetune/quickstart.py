@@ -79,6 +79,11 @@ def run(
             "Names of columns are those of `--data`. Received: "
             f"{', '.join(columns)} without data. Give `--data` or leave them out."
         )
+    if "separator" in (columns or {}):
+        raise ValueError(
+            "The quickstart has one label for each text. Received: separator="
+            f"{columns['separator']!r}. Use `zoo finetune` for sets of labels."
+        )
     output, preset = pathlib.Path(output), str(preset)
     check_output(output / "model.keras")
     texts, labels = read_labelled(data, **columns or {}) if data else movie_reviews()

@@ -100,7 +100,8 @@ def finetune_ulmfit(
     rates, options = TransferRates.split(options)
     check_output(output)
     corpus = [*all_texts(texts), *(unlabeled or ())]
-    options = {**TextClassifier.files.options(TextClassifier, texts, labels), **options}
+    row_files = TextClassifier.files.for_rows(labels)
+    options = {**row_files.options(TextClassifier, texts, labels), **options}
     parts = [(texts, labels), validation_data]
     check_classifier(preset, parts, rates.learning_rate, options)
     plan = {"batch_size": rates.batch_size, "seed": seed}

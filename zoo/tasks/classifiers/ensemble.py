@@ -269,6 +269,11 @@ def check_members(members):
             f"{len(members)} members."
         )
     for member in members:
+        if member.options.get("multi_label"):
+            raise ValueError(
+                "Every member of an ensemble must give one label for a text. Received: "
+                f"{member.name!r} with `multi_label=True`."
+            )
         if {*member.labels} != {*members[0].labels}:
             raise ValueError(
                 "All members of an ensemble must have the same labels. Received: "

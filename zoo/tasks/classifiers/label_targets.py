@@ -13,7 +13,7 @@ from zoo.tasks.heads.class_labels import (
     class_loss,
     class_metrics,
 )
-from zoo.tasks.inputs.label_sets import label_set_rows
+from zoo.tasks.inputs.label_set_targets import label_set_rows
 from zoo.tasks.inputs.targets import class_weights, label_ids
 from zoo.tasks.losses.label_set_loss import LabelSetLoss
 from zoo.tasks.option_kinds import Threshold
@@ -127,17 +127,14 @@ class LabelSets:
         """Answers from logits (B, C).
 
         Returns:
-            dict of labels string and scores float32, both (B, W), those of the text,
-            with the highest score first, padded with "" and 0; all_labels string and
-            all_scores float32, (B, C).
+            dict of (B, C): labels string and scores float32, those of the text, with
+            the highest score first, padded with "" and 0; all_labels string and
+            all_scores float32, in the order of the labels.
         """
         scores = tf.sigmoid(tf.cast(outputs, tf.float32))
         names = tf.constant(self.labels)
         chosen = scores >= tf.constant(self.threshold, tf.float32)
         order = tf.argsort(tf.where(chosen, scores, -1.0), direction="DESCENDING")
-        counts = tf.reduce_sum(tf.cast(chosen, tf.int32), axis=1)
-        # At least one column, since clients do not expect rows without values.
-        order = order[:, : tf.reduce_max(tf.concat([counts, [1]], axis=0))]
         real = tf.gather(chosen, order, batch_dims=1)
         return {
             "labels": tf.where(real, tf.gather(names, order), ""),

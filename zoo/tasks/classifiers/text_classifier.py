@@ -27,8 +27,8 @@ class TextClassifier(SequenceTask):
 
     With `multi_label=True` a text has any number of labels, also none. A target is a
     list, a set or a str of labels, such as "billing|refund", or a row of 0 and 1, see
-    `zoo.tasks.inputs.label_sets.label_set_rows`. The score of each label is the sigmoid
-    of its logit, and the loss is the binary cross-entropy, see
+    `zoo.tasks.inputs.label_set_targets.label_set_rows`. The score of each label is the
+    sigmoid of its logit, and the loss is the binary cross-entropy, see
     `zoo.tasks.losses.label_set_loss.LabelSetLoss`.
 
     Set `pair=True` for pairs. A new model on a backbone without segments, such as ELMo,

@@ -2,7 +2,13 @@
 
 import tensorflow as tf
 
-from zoo.data import as_numbers, holds_label_sets, read_label_sets, read_labelled
+from zoo.data import (
+    as_numbers,
+    find_separator,
+    holds_label_sets,
+    read_label_sets,
+    read_labelled,
+)
 from zoo.evaluation import (
     assess_classes,
     assess_numbers,
@@ -52,6 +58,18 @@ class ClassFiles(LabelledFiles):
         names = "".join(name for row in labels for name in row)
         unused = (mark for mark in SEPARATORS if mark not in names)
         return LabelSetFiles((columns or {}).get("separator") or next(unused, "|"))
+
+    def hint(self, labels):
+        """Labels that look like sets of labels; see `zoo.data.find_separator`."""
+        mark = find_separator(labels)
+        if mark is None:
+            return None
+        names = {name.strip() for label in labels for name in label.split(mark)}
+        return (
+            f"The {len({*labels}):,} labels look like sets of {len(names):,} labels, "
+            f"separated by {mark!r}. To predict sets, give `--separator {mark!r}`, or "
+            f"in Python `multi_label=True, separator={mark!r}`."
+        )
 
     def options(self, kind, x, labels):
         """Whether there are pairs, and the names of the labels."""

@@ -47,6 +47,10 @@ class LabelledFiles(TextFiles):
         count = len(x) if isinstance(x, tuple) else 1
         return {"pair": count == len(kind.columns)}
 
+    def hint(self, labels):
+        """A sentence about labels that may be meant in another way, or None."""
+        return None
+
     def describe_labels(self, labels):
         """What is known about labels before the training, a dict.
 

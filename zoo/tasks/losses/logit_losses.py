@@ -24,14 +24,16 @@ SCORE_LOSSES = (
     "top_k_categorical_accuracy",
 )
 PROBABILITY_LOSSES = "kl_divergence", "poisson", "dice", "tversky", "ctc", "circle"
-# Metrics of Keras that take class numbers and logits, or any numbers.
-READY_METRICS = (
-    "Mean",
-    "Sum",
-    "MeanMetricWrapper",
-    "sparse_categorical_accuracy",
-    "sparse_top_k_categorical_accuracy",
-)
+# Metrics of Keras that take any numbers, and those of class numbers and logits.
+PLAIN_METRICS = ("Mean", "Sum", "MeanMetricWrapper")
+READY_METRICS = {
+    LABELS: PLAIN_METRICS,
+    "logits": (
+        *PLAIN_METRICS,
+        "sparse_categorical_accuracy",
+        "sparse_top_k_categorical_accuracy",
+    ),
+}
 
 
 class LossError(ValueError):
@@ -146,7 +148,7 @@ def _fit_metric(task, given):
     if task.output_kind is None:
         return given
     function, options = _parts(given, metric)
-    ready = task.output_kind == "logits" and _name_of(function) in READY_METRICS
+    ready = _name_of(function) in READY_METRICS.get(task.output_kind, ())
     if not _of_keras(function) or ready:
         return given
     _check("metrics", task, given, function, options)

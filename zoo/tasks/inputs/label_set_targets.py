@@ -1,13 +1,14 @@
 """Sets of labels as users give them, and their weights, checked."""
 
 import collections
+import reprlib
 from collections.abc import Mapping, Set
 
 import numpy as np
 import tensorflow as tf
 
-from zoo.tasks.inputs.label_values import label_value
-from zoo.tasks.inputs.targets import as_array, label_ids
+from zoo.tasks.inputs.label_values import label_value, numbers_of_names
+from zoo.tasks.inputs.targets import as_array
 
 WAY = "Give a list of names for each text, or rows of 0 and 1, one for each label."
 
@@ -34,9 +35,15 @@ def label_set_rows(y, labels, separator="|"):
         _check_clear(y, numbers, labels)
         if ((numbers >= 0) & (numbers <= 1)).all():
             return numbers.astype("float32")
+    if isinstance(y, np.ndarray) and numbers is not None:
+        raise ValueError(
+            f"An array of targets must have a number in [0, 1] for each of the "
+            f"{len(labels)} labels. Received: {reprlib.repr(y[0].tolist())} in row 0. "
+            f"{WAY}"
+        )
     rows = [_names(row, place, separator) for place, row in enumerate(y)]
     values = [value for row in rows for value in row]
-    found = iter(label_ids(values, labels).tolist() if values else ())
+    found = iter(numbers_of_names(values, labels).tolist())
     encoded = np.zeros((len(rows), len(labels)), "float32")
     for place, row in enumerate(rows):
         chosen = [next(found) for _ in row]
