@@ -77,8 +77,8 @@ def label_of(table, row, column):
         raise ValueError(
             f"Every row of {table.path} must have a label, a text or a number. "
             f"Received: {value!r:.40} in {table.places[row]}: "
-            f"{table.rows[row]!r:.80}. Fill it in, or remove the row. If texts may have "
-            "no label, read sets of labels with `separator`."
+            f"{table.rows[row]!r:.80}. Fill it in, or remove the row. If "
+            "texts may have no label, read sets of labels with `separator`."
         )
     return label
 

@@ -16,6 +16,7 @@ from zoo.tasks.heads.class_labels import (
 from zoo.tasks.inputs.label_set_targets import label_set_rows
 from zoo.tasks.inputs.targets import class_weights, label_ids
 from zoo.tasks.losses.label_set_loss import LabelSetLoss
+from zoo.tasks.losses.logit_losses import LABELS
 from zoo.tasks.option_kinds import Threshold
 
 
@@ -75,7 +76,7 @@ class LabelSets:
         separator: str, between the labels of a target that is a str.
     """
 
-    output_kind = "label logits"
+    output_kind = LABELS
 
     def __init__(self, labels, threshold=0.5, pos_weight=None, separator=SEPARATOR):
         self.labels = labels

@@ -146,11 +146,6 @@ class TextClassifier(SequenceTask):
         return self.label_targets.output_kind
 
     @property
-    def takes_label_lists(self):
-        """Whether a target may be a list of labels; see `Task`."""
-        return self.options.get("multi_label", False)
-
-    @property
     def target_spec(self):
         """That of encoded labels; see `Task`."""
         return self.label_targets.target_spec

@@ -43,7 +43,6 @@ class TextTraining:
         joins_words: bool, whether a text may be a list of words.
         row_class: class of objects with the texts and targets of a row, or None.
         target_spec: tf.TensorSpec of encoded labels.
-        takes_label_lists: bool, whether a target may be a list of labels.
         rows_are_texts: bool, whether each text is a row of a batch, or several.
     """
 
@@ -52,7 +51,6 @@ class TextTraining:
     joins_words = False
     row_class = None
     target_spec = tf.TensorSpec(None, tf.float32)
-    takes_label_lists = False
     rows_are_texts = True
 
     def fit(

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from zoo.tasks.inputs.label_values import numbers_of_names, numbers_of_values
 from zoo.tasks.inputs.text_input import check_lengths
+from zoo.tasks.losses.logit_losses import LABELS
 
 # Of targets and weights. A square, and the norm of the gradients of many weights, are
 # finite in float32 up to about 1e15.
@@ -235,7 +236,7 @@ def targets_in_graph(task, columns, targets):
     if isinstance(y, tf.RaggedTensor):
         y = y.to_tensor("" if y.dtype == tf.string else 0)
     targets = [y, *weights]
-    check_target_type(y, task.target_spec, task.takes_label_lists)
+    check_target_type(y, task.target_spec, task.output_kind == LABELS)
     specs = [task.target_spec, tf.TensorSpec([None], tf.float32)][: len(targets)]
 
     def read(*arrays):
