@@ -29,6 +29,7 @@ _PLACES = {
     "probe": "zoo.programs.vectors.probing",
     "register_family": "zoo.registry",
     "register_task": "zoo.registry",
+    "soft_labels": "zoo.programs.finetune.soft_labels",
     "train_word_vectors": "zoo.programs.vectors.word_vectors",
     "transfer_vocabulary": "zoo.programs.vocabulary.vocabulary_transfer",
 }

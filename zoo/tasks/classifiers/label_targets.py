@@ -14,7 +14,7 @@ from zoo.tasks.heads.class_labels import (
     class_metrics,
 )
 from zoo.tasks.inputs.label_set_targets import label_set_rows
-from zoo.tasks.inputs.targets import class_weights, label_ids
+from zoo.tasks.inputs.targets import class_targets, class_weights
 from zoo.tasks.losses.label_set_loss import LabelSetLoss
 from zoo.tasks.losses.logit_losses import LABELS
 from zoo.tasks.option_kinds import Threshold
@@ -27,30 +27,32 @@ class OneLabel:
 
     Args:
         labels: tuple of str (C,).
+        label_smoothing: float in [0, 1).
     """
 
     output_kind = "logits"
     target_spec = CLASS_NUMBERS
     files = ClassFiles()
 
-    def __init__(self, labels):
-        self.labels = labels
+    def __init__(self, labels, label_smoothing=0.0):
+        self.labels, self.label_smoothing = labels, label_smoothing
 
     def options(self):
         """The options of the task, a dict."""
-        return {}
+        smoothing = self.label_smoothing
+        return {"label_smoothing": smoothing} if smoothing else {}
 
     def loss(self):
-        """Softmax cross-entropy."""
-        return class_loss()
+        """Softmax cross-entropy, see `zoo.tasks.losses.class_loss.ClassLoss`."""
+        return class_loss(self.label_smoothing)
 
     def metrics(self):
         """Accuracy."""
         return class_metrics()
 
     def encode(self, y):
-        """Class numbers, int64 (B,)."""
-        return label_ids(y, self.labels)
+        """Class numbers, int64 (B,), or probabilities, float32 (B, C)."""
+        return class_targets(y, self.labels)
 
     def class_weight(self, weights, numbers=None):
         """Keras' `class_weight`; see `class_weights`."""

@@ -17,7 +17,7 @@ from zoo.tasks.heads.head import (
     merge_head_options,
     split_head_options,
 )
-from zoo.tasks.inputs.targets import label_ids
+from zoo.tasks.inputs.targets import class_targets
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.task_layers import check_encodes
 
@@ -44,7 +44,8 @@ class MultipleChoice(Task):
 
     Inputs:
         (texts, first choices, second choices, ...), each (B,), and as `y` the numbers
-        of the right choices, from 0. Those of the graph are the backbone's, (B, N, L).
+        of the right choices, from 0, or their probabilities (B, N). Those of the graph
+        are the backbone's, (B, N, L).
 
     Returns:
         float32 (B, N), logits. `answer` returns choice, score and scores.
@@ -144,8 +145,8 @@ class MultipleChoice(Task):
         return self.backbone.layers_for(self.head.output_of_backbone())
 
     def encode_labels(self, y, columns=None):
-        """Class numbers int64 (B,) from names or numbers, checked."""
-        return label_ids(y, self.labels)
+        """Class numbers int64 (B,), or probabilities float32 (B, N), checked."""
+        return class_targets(y, self.labels)
 
     def answers(self, outputs):
         """From logits to choice int32 (B,), score (B,) and scores (B, N)."""

@@ -1,5 +1,7 @@
 """Tasks with one label, or one number, for a text or a pair of texts."""
 
+import inspect
+
 import keras
 import tensorflow as tf
 
@@ -60,13 +62,16 @@ class TextClassifier(SequenceTask):
         threshold, pos_weight, separator: of `multi_label`, see
             `zoo.tasks.classifiers.label_targets.LabelSets`. The defaults are 0.5, None
             and "|".
+        label_smoothing: float in [0, 1), see
+            `zoo.tasks.losses.class_loss.ClassLoss`.
         **kwargs: the options of the head, such as pooling, head_dropout, head_dim,
             lm_weight and both_orders; and sequence_length, pair and name, see
             `zoo.tasks.Task`.
 
     Inputs:
-        texts (B,) or a pair of them. The inputs of the graph are those of the
-        backbone, for each text if each is read alone.
+        texts (B,) or a pair of them. `y` has labels (B,), or probabilities of all
+        labels (B, C), which distillation gives, see `zoo.soft_labels`. The inputs of
+        the graph are those of the backbone, for each text if each is read alone.
 
     Returns:
         float32 (B, number of labels), logits. `answer` returns label, score, scores
@@ -97,19 +102,20 @@ class TextClassifier(SequenceTask):
         threshold=None,
         pos_weight=None,
         separator=None,
+        label_smoothing=0.0,
         **kwargs,
     ):
         check_options(locals())
         labels = label_names(labels)
         given = {"threshold": threshold, "pos_weight": pos_weight}
-        given = {**given, "separator": separator}
+        given |= {"separator": separator, "label_smoothing": label_smoothing or None}
         given = {name: value for name, value in given.items() if value is not None}
-        if given and not multi_label:
-            raise ValueError(
-                f"Only a model with `multi_label=True` has `{next(iter(given))}`. "
-                f"Received: {given}. Leave it out."
-            )
         targets = LabelSets if multi_label else OneLabel
+        for name in given.keys() - {*inspect.signature(targets).parameters}:
+            raise ValueError(
+                f"Only a model with `multi_label={not multi_label}` has `{name}`. "
+                f"Received: {name}={given[name]!r}. Leave it out."
+            )
         self.label_targets = targets(tuple(labels), **given)
         self.files = self.label_targets.files
         options = {"labels": labels, **self.label_targets.options()}
@@ -159,7 +165,7 @@ class TextClassifier(SequenceTask):
         return self.label_targets.metrics()
 
     def encode_labels(self, y, columns=None):
-        """Class numbers int64 (B,), or with `multi_label` rows float32 (B, C)."""
+        """Class numbers int64 (B,), or float32 (B, C): sets or probabilities."""
         return self.label_targets.encode(y)
 
     def encode_class_weight(self, class_weight, labels=None):

@@ -3,19 +3,19 @@
 import keras
 import tensorflow as tf
 
+from zoo.tasks.losses.class_loss import ClassLoss, class_accuracy
+
 CLASS_NUMBERS = tf.TensorSpec([None], tf.int64)
 
 
-def class_loss():
+def class_loss(label_smoothing=0.0):
     """Softmax cross-entropy over logits, averaged over weights."""
-    return keras.losses.SparseCategoricalCrossentropy(
-        from_logits=True, reduction="mean_with_sample_weight"
-    )
+    return ClassLoss(label_smoothing)
 
 
 def class_metrics():
     """Accuracy, a list."""
-    return [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+    return [keras.metrics.MeanMetricWrapper(class_accuracy, "accuracy")]
 
 
 def class_answers(labels, outputs):

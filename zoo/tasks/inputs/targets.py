@@ -1,5 +1,6 @@
 """Targets and weights as users give them, checked: class labels, numbers, weights."""
 
+import reprlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from zoo.tasks.losses.logit_losses import LABELS
 # Of targets and weights. A square, and the norm of the gradients of many weights, are
 # finite in float32 up to about 1e15.
 MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-30, 1e15
+SUM_ERROR = 1e-3  # of the sum of probabilities, which float16 has
 SQUARES_RULE = (
     f"`y` must be in [-{MAX_MAGNITUDE:g}, {MAX_MAGNITUDE:g}], so that float32 holds "
     "squares."
@@ -81,6 +83,38 @@ def label_ids(y, labels, name="y"):
     return numbers_of_values(y.astype(y.dtype.newbyteorder("=")), labels, name)
 
 
+def class_targets(y, labels):
+    """Targets of a classifier, checked: see `label_ids`; or rows of probabilities.
+
+    Rows of probabilities are an array or lists of numbers (B, C), in the order of the
+    labels, each at least 0, with the sum 1. They become float32.
+    """
+    rows = probability_rows(y, labels)
+    return label_ids(y, labels) if rows is None else rows
+
+
+def probability_rows(y, labels, name="y"):
+    """Probabilities as float32 (B, C), checked, with sums of 1; None for others."""
+    try:
+        array = as_array(y)
+    except ValueError:  # rows of different lengths
+        return None
+    if array.ndim != 2 or array.shape[1:] == (1,) or array.dtype.kind not in "biuf":
+        return None
+    shares, size = array.astype("float64"), len(labels)
+    sums = shares.sum(axis=-1)
+    wrong = np.argwhere(~((shares >= 0).all(axis=-1) & (abs(sums - 1) <= SUM_ERROR)))
+    if array.shape[1] != size or len(wrong):
+        row = int(wrong[0, 0]) if len(wrong) else 0
+        raise ValueError(
+            f"`{name}` must hold a label for each text, or a row of {size} "
+            "probabilities, at least 0 and with the sum 1. Received: "
+            f"{reprlib.repr(shares[row].tolist())} in row {row}. The labels are "
+            f"{list(labels)}."
+        )
+    return (shares / sums[:, None]).astype("float32")
+
+
 def class_weights(weights, labels, numbers=None):
     """Keras' `class_weight`, dict of int to float, with 1 for classes without a weight.
 
@@ -97,6 +131,7 @@ def class_weights(weights, labels, numbers=None):
         found = dict.fromkeys(range(len(labels)), 1.0)
         return found | dict(zip(keys, values, strict=True))
     if isinstance(weights, str) and weights == "balanced" and numbers is not None:
+        numbers = class_numbers(numbers)
         counts = np.bincount(numbers, minlength=len(labels))
         size = np.maximum(counts * np.count_nonzero(counts), 1)
         return dict(enumerate(np.where(counts, counts.sum() / size, 1.0).tolist()))
@@ -109,6 +144,11 @@ def class_weights(weights, labels, numbers=None):
             f"with their labels. Received: {given}. The labels are {list(labels)}."
         )
     return dict(enumerate(row_weights(weights, "class_weight").tolist()))
+
+
+def class_numbers(targets):
+    """The class numbers (N,) of `class_targets`; of probabilities, the likeliest."""
+    return targets.argmax(axis=-1) if targets.ndim > 1 else targets
 
 
 def _numbers_of_keys(keys, labels):
@@ -236,8 +276,9 @@ def targets_in_graph(task, columns, targets):
     if isinstance(y, tf.RaggedTensor):
         y = y.to_tensor("" if y.dtype == tf.string else 0)
     targets = [y, *weights]
-    check_target_type(y, task.target_spec, task.output_kind == LABELS)
-    specs = [task.target_spec, tf.TensorSpec([None], tf.float32)][: len(targets)]
+    spec = target_spec(task, y)
+    check_target_type(y, spec, task.output_kind == LABELS)
+    specs = [spec, tf.TensorSpec([None], tf.float32)][: len(targets)]
 
     def read(*arrays):
         texts = [tf.constant(array, tf.string) for array in arrays[len(targets) :]]
@@ -247,6 +288,15 @@ def targets_in_graph(task, columns, targets):
     types = [spec.dtype for spec in specs]
     found = tf.numpy_function(read, [*targets, *columns], types)
     return [tf.ensure_shape(t, s.shape) for t, s in zip(found, specs, strict=True)]
+
+
+def target_spec(task, y):
+    """The spec of the encoded targets of a task for given ones in a dataset."""
+    spec, shape = task.target_spec, y.shape
+    soft = y.dtype.is_floating and shape.rank == 2 and shape[1] != 1
+    if soft and spec.dtype == tf.int64:  # probabilities in place of class numbers
+        return tf.TensorSpec([None, shape[1]], tf.float32)
+    return spec
 
 
 def check_target_type(y, spec, lists=False):

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from zoo.data import untuned
 from zoo.data.held_out import held_out_rows
-from zoo.tasks.inputs.targets import read_targets
+from zoo.tasks.inputs.targets import class_numbers, read_targets
 from zoo.tasks.inputs.text_batches import (
     ROWS_IN_BATCH,
     BatchPlan,
@@ -70,7 +70,7 @@ class Texts:
             )
         held_out = np.arange(cut, count)
         if self.task.files.stratified and self.targets:
-            held_out = held_out_rows(self.labels(), count - cut)
+            held_out = held_out_rows(class_numbers(self.labels()), count - cut)
         train = np.delete(np.arange(count), held_out)
         return self._rows(train), self._rows(held_out)
 
