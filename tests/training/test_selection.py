@@ -18,11 +18,11 @@ class Scores:
         return self.values[len(self.weights) - 1]
 
 
-def fit(score, patience=None, epochs=5):
+def fit(score, patience=None, epochs=5, latest=False):
     """Trains a line, and returns model and callback."""
     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
     model.compile(keras.optimizers.SGD(0.1), "mse")
-    best = KeepBest(score, patience)
+    best = KeepBest(score, patience, latest)
     x = np.ones((4, 1))
     history = model.fit(x, 5 * x, epochs=epochs, verbose=0, callbacks=[best])
     assert history.history["score"] == best.scores
@@ -45,6 +45,16 @@ def test_the_best_weights_are_left(values, patience, epochs, chosen):
     model, best = fit(score, patience)
     assert best.scores == list(values[:epochs]) and best.best == values[chosen]
     np.testing.assert_equal(model.get_weights(), score.weights[chosen])
+
+
+@pytest.mark.parametrize("latest, kept, epochs", [(False, 1, 4), (True, 3, 4)])
+def test_of_equal_scores_one_is_kept(latest, kept, epochs):
+    """Waiting counts from the first of them."""
+    score = Scores(1, 3, 2, 3, 9)
+    model, best = fit(score, 2, 5, latest)
+    assert (best.kept, len(best.scores)) == (kept, epochs)
+    for ours, theirs in zip(model.get_weights(), score.weights[kept], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_another_training_begins_anew():

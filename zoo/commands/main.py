@@ -239,11 +239,11 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "For --recipe: more texts for the language model, one on each line.",
 )
 @click.option(
-    "--keep-best",
-    is_flag=True,
+    "--keep-best/--keep-last",
     default=None,
-    help="Keep the weights of the epoch with the best score on the validation data. "
-    "The scores of the report are then a little too high.",
+    help="Keep the weights of the epoch with the best score on the validation data, "
+    "and stop after two epochs without a better one (the default); or keep those of the "
+    "last epoch. With --keep-best, the scores of the report may be a little too high.",
 )
 @arguments.number_option(
     "--sequence-length",

@@ -19,10 +19,12 @@ class KeepBest(keras.callbacks.Callback):
         score: function of the model to a float; larger is better, and NaN is worst.
         patience: int, training stops after so many epochs without a better score;
             None for all epochs.
+        latest: bool, whether of equal scores the last epoch is kept, or else the first.
 
     Attributes:
         scores: list of float, one for each epoch.
-        best: float, the best score; of equal scores, the first epoch is kept.
+        best: float, the best score.
+        kept: int, the number of the epoch that is kept, from 0.
 
     Raises:
         TypeError: if `score` is not a function.
@@ -30,7 +32,7 @@ class KeepBest(keras.callbacks.Callback):
             use_ema=True.
     """
 
-    def __init__(self, score, patience=None):
+    def __init__(self, score, patience=None, latest=False):
         super().__init__()
         if not callable(score):
             raise TypeError(
@@ -38,11 +40,13 @@ class KeepBest(keras.callbacks.Callback):
             )
         self.score = score
         self.patience = check_value("patience", patience, Size | None)
+        self.latest = check_value("latest", latest, bool)
 
     def on_train_begin(self, logs=None):
         """Resets scores and weights."""
         refuse_averages(self)
-        self.scores, self.best, self.weights = [], float("-inf"), None
+        self.scores, self.best, self.kept = [], float("-inf"), 0
+        self.weights = None
 
     def on_epoch_end(self, epoch, logs=None):
         """Scores the model, and copies its weights if they are the best."""
@@ -50,10 +54,13 @@ class KeepBest(keras.callbacks.Callback):
         self.scores.append(float("-inf") if math.isnan(score) else score)
         if logs is not None:
             logs["score"] = self.scores[-1]
-        if self.weights is None or self.scores[-1] > self.best:
-            self.best, self.weights = self.scores[-1], self.model.get_weights()
-        last = len(self.scores) - 1 - self.scores.index(self.best)
-        if self.patience is not None and last >= self.patience:
+        better = self.scores[-1] > self.best
+        equal = self.latest and self.scores[-1] == self.best
+        if self.weights is None or better or equal:
+            self.best, self.kept = self.scores[-1], len(self.scores) - 1
+            self.weights = self.model.get_weights()
+        waited = len(self.scores) - 1 - self.scores.index(self.best)
+        if self.patience is not None and waited >= self.patience:
             self.model.stop_training = True
 
     def on_train_end(self, logs=None):

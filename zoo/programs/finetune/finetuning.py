@@ -34,6 +34,7 @@ from zoo.training import KeepBest
 
 DEFAULT_EPOCHS = 3  # for presets that have no number of epochs
 ROWS_OF_UPDATE = 32
+PATIENCE = 2  # epochs without a better score
 AUTO_RATE = "auto"  # the learning rate that a range test suggests
 
 
@@ -48,7 +49,8 @@ class FitOptions(CheckedFields):
         learning_rate: float, the peak; by default that of the preset or its family.
             "auto" for the suggestion of `find_learning_rate`.
         layer_decay: float, see `zoo.training.AdamW`.
-        keep_best: bool, whether the epoch with the best validation score is kept.
+        keep_best: bool, whether the epoch with the best validation score is kept, and
+            the training stops after two epochs without a better one.
     """
 
     epochs: Size | None = None
@@ -56,7 +58,7 @@ class FitOptions(CheckedFields):
     token_budget: Size | None = None
     learning_rate: Positive | Literal[AUTO_RATE] | None = None
     layer_decay: Share = 1.0
-    keep_best: bool = False
+    keep_best: bool = True
 
 
 @numbers_checked(skip=("learning_rate",))
@@ -252,7 +254,8 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
     updates = len(model.batches(texts, labels, shuffle=True, seed=seed, **sizes))
     curves = UpdateCurves(updates, epochs)
     held_out = parts["validation"]
-    best = KeepBest(lambda model: validation_score(model, held_out))
+    # The last of equal epochs, since the rate falls and the held-out rows may be few.
+    best = KeepBest(lambda model: validation_score(model, held_out), PATIENCE, True)
     callbacks = [*callbacks, *([best] if keep_best else []), curves]
     history = model.fit(
         texts,
@@ -267,8 +270,10 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
     history = {name: list(map(float, values)) for name, values in history.items()}
     found = {"history": history, "updates": curves.curves}
     if keep_best:
-        found["kept"] = best.scores.index(best.best) + 1
-        echo(f"kept epoch {found['kept']}, score {best.best:.4g}")
+        found["kept"] = best.kept + 1
+        echo(
+            f"kept epoch {found['kept']} of {len(best.scores)}, score {best.best:.4g}"
+        )
     check_loss(history, found.get("kept", 0) - 1)
     return {**found, "seconds": round(time.monotonic() - start, 1)}
 
