@@ -242,8 +242,8 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "--keep-best/--keep-last",
     default=None,
     help="Keep the weights of the epoch with the best score on the validation data, "
-    "and stop after two epochs without a better one (the default); or keep those of the "
-    "last epoch. With --keep-best, the scores of the report may be a little too high.",
+    "and stop after two epochs without a better one. This is the default; the scores "
+    "of the report may then be a little too high. --keep-last keeps the last epoch.",
 )
 @arguments.number_option(
     "--sequence-length",

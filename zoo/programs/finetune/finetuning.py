@@ -271,9 +271,7 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
     found = {"history": history, "updates": curves.curves}
     if keep_best:
         found["kept"] = best.kept + 1
-        echo(
-            f"kept epoch {found['kept']} of {len(best.scores)}, score {best.best:.4g}"
-        )
+        echo(f"kept epoch {found['kept']} of {len(best.scores)}, score {best.best:.4g}")
     check_loss(history, found.get("kept", 0) - 1)
     return {**found, "seconds": round(time.monotonic() - start, 1)}
 

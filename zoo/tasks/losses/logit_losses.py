@@ -8,6 +8,7 @@ import types
 import keras
 from keras import ops
 
+from zoo.tasks.losses.score_metrics import named_score
 from zoo.tasks.losses.weighted_means import FunctionLoss, interpret, map_leaves
 
 CROSSENTROPY = "sparse_categorical_crossentropy"
@@ -138,6 +139,10 @@ def _fit_loss(task, given):
 
 
 def _fit_metric(task, given):
+    if isinstance(given, str) and task.labels:
+        score = named_score(given, task.labels, task.output_kind == LABELS)
+        if score is not None:
+            return score
     smart = isinstance(given, str) and given.lower() in ("accuracy", "acc")
     if smart and task.output_kind == LABELS:
         given = keras.metrics.BinaryAccuracy("accuracy")
