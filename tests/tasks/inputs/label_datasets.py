@@ -5,7 +5,8 @@ import types
 import numpy as np
 import tensorflow as tf
 
-from zoo.tasks.inputs.targets import label_ids, targets_in_graph
+from zoo.tasks.inputs.target_reading import targets_in_graph
+from zoo.tasks.inputs.targets import label_ids
 
 
 def labels_of_dataset(y, labels):

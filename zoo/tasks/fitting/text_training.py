@@ -105,6 +105,7 @@ class TextTraining:
             data, held_out = data.split(run.validation_split)
         if class_weight is not None:
             class_weight = self.encode_class_weight(class_weight, data.labels())
+        data, class_weight = data.with_class_weight(class_weight)
         batches = data.epochs(run)
         options = {"verbose": verbose, "class_weight": class_weight, **run.numbers()}
         if held_out is not None:
@@ -179,6 +180,7 @@ class TextTraining:
         data = read_data(self, (x, y, sample_weight), "train_on_batch")
         if class_weight is not None:
             class_weight = self.encode_class_weight(class_weight, data.labels())
+        data, class_weight = data.with_class_weight(class_weight)
         x, y, sample_weight = data.one_batch()
         return super().train_on_batch(x, y, sample_weight, class_weight, return_dict)
 

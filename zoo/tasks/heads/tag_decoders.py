@@ -30,8 +30,16 @@ class SoftmaxDecoder:
         )
 
     def weights(self, weight, words):
-        """The weights of a batch: weight (B,) of texts, words float32 (B, W)."""
-        return weight[:, None] * words
+        """The weights of a batch.
+
+        Args:
+            weight: float32 (B,) of texts, or (B, W) of words.
+            words: float32 (B, W), 1 for a word and 0 for padding.
+        """
+        return (weight if len(weight.shape) == 2 else weight[:, None]) * words
+
+    def check_word_weights(self):
+        """Raises ValueError if words cannot have weights of their own."""
 
     def fits(self, saved):
         """Whether the weights of the saved decoder, str, are those of this one."""
@@ -64,7 +72,17 @@ class ChainDecoder(SoftmaxDecoder):
 
     def weights(self, weight, words):
         """See `SoftmaxDecoder`. A row without words has no path."""
+        if len(weight.shape) == 2:
+            self.check_word_weights()
         return weight * words[:, 0]
+
+    def check_word_weights(self):
+        """Raises ValueError: the loss of a chain is one number for a sentence."""
+        raise ValueError(
+            'Weights of words and of tags need `decoder="softmax"`. Received: '
+            '`decoder="crf"`, whose loss is one number for a sentence. Give each '
+            "sentence a weight."
+        )
 
     def fits(self, saved):
         """See `SoftmaxDecoder`. A softmax has no weights of a chain."""

@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.backbone.token_inputs import check_inputs
-from zoo.tasks.inputs.targets import read_targets
+from zoo.tasks.inputs.target_reading import read_targets
 from zoo.tasks.inputs.text_input import (
     as_columns,
     holds_text,

@@ -11,7 +11,7 @@ import tensorflow as tf
 from zoo.checks.user_warnings import warn_user
 from zoo.data import plan_batches, untuned
 from zoo.data.batching import as_written
-from zoo.tasks.inputs.targets import targets_in_graph
+from zoo.tasks.inputs.target_reading import targets_in_graph
 from zoo.tasks.inputs.text_input import rows_at_once
 
 ROWS_PER_CALL = 2048

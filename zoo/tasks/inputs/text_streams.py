@@ -14,7 +14,7 @@ import keras
 import tensorflow as tf
 
 from zoo.data.read_ahead import Replay
-from zoo.tasks.inputs.targets import read_targets
+from zoo.tasks.inputs.target_reading import read_targets
 from zoo.tasks.inputs.text_input import holds_text
 from zoo.tasks.inputs.text_sources import plain_column
 

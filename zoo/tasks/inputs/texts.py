@@ -14,7 +14,8 @@ import tensorflow as tf
 
 from zoo.data import untuned
 from zoo.data.held_out import held_out_rows
-from zoo.tasks.inputs.targets import class_numbers, read_targets
+from zoo.tasks.inputs.target_reading import read_targets
+from zoo.tasks.inputs.targets import class_numbers
 from zoo.tasks.inputs.text_batches import (
     ROWS_IN_BATCH,
     BatchPlan,
@@ -25,6 +26,7 @@ from zoo.tasks.inputs.text_batches import (
     sorted_batches,
 )
 from zoo.tasks.inputs.text_streams import keep_batches
+from zoo.tasks.inputs.word_weights import weighted_words
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,6 +55,19 @@ class Texts:
     def labels(self):
         """The encoded labels, a numpy array (N, ...); None if there are none."""
         return self.targets[0].numpy() if self.targets else None
+
+    def with_class_weight(self, class_weight):
+        """The data, and the weights of classes that Keras is to apply, or None.
+
+        Labels of words are no class numbers for Keras, so their weights become those
+        of the words.
+        """
+        if class_weight is None or self.task.target_spec.dtype != tf.string:
+            return self, class_weight
+        labels, *weights = (target.numpy() for target in self.targets)
+        weights = weighted_words(labels, weights[0] if weights else None, class_weight)
+        targets = [self.targets[0], tf.constant(weights)]
+        return dataclasses.replace(self, targets=targets), None
 
     def split(self, share):
         """Splits the share of rows for validation off: two `Texts`.
@@ -179,6 +194,15 @@ class TextDataset:
         """None: a dataset is not read before the training."""
         return None
 
+    def with_class_weight(self, class_weight):
+        """See `Texts`. ValueError for labels of words, which are not read yet."""
+        if class_weight is not None and self.task.target_spec.dtype == tf.string:
+            raise ValueError(
+                "`class_weight` of words needs arrays. Received: a dataset. Give the "
+                "dataset the weights of the words, such as '1.0 0.5' for two words."
+            )
+        return self, class_weight
+
     def split(self, share):
         """Raises ValueError, since a dataset has no numbered rows."""
         raise ValueError(
@@ -242,6 +266,15 @@ class TokenIds:
     def labels(self):
         """None: token ids are not checked before Keras reads them."""
         return None
+
+    def with_class_weight(self, class_weight):
+        """See `Texts`. ValueError for labels of words, which Keras takes for rows."""
+        if class_weight is not None and self.task.target_spec.dtype == tf.string:
+            raise ValueError(
+                "`class_weight` of words needs texts. Received: token ids. Use "
+                "`sample_weight` (B, W)."
+            )
+        return self, class_weight
 
     def split(self, share):
         """The data, which Keras will split, and None."""

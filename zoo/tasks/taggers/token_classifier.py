@@ -13,12 +13,11 @@ from zoo.evaluation import allowed_transitions, span_scores
 from zoo.layers import output_layer
 from zoo.tasks.answering import answer_parts, compiled_function
 from zoo.tasks.base import Task
-from zoo.tasks.blocks import in_blocks
 from zoo.tasks.files.tagged_files import TaggedFiles
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.reading import read_data
-from zoo.tasks.inputs.targets import label_ids, label_rows
+from zoo.tasks.inputs.targets import class_weights, label_ids, label_rows
 from zoo.tasks.inputs.text_input import check_targets
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
@@ -28,10 +27,9 @@ from zoo.tasks.taggers.tagged_words import (
     spans_of_text,
     tagged_texts,
 )
+from zoo.tasks.taggers.word_answers import describe_words
 from zoo.tasks.task_layers import check_encodes
 from zoo.text.white_space import split_words
-
-MIN_ROWS_IN_BLOCK = 32  # the least number of rows in a block; a long text has many rows
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -189,9 +187,14 @@ class TokenClassifier(Task):
         windows, words = rows.pop("windows"), rows["word_positions"]
         if not targets:
             return rows, targets
-        labels = words.with_values(split_words(targets[0])[0].values)
-        weights = [ragged_rows.repeat(target, windows) for target in targets[1:]]
-        return rows, [ragged_rows.join(labels, " "), *weights]
+        found = []
+        for target in targets:
+            if target.dtype == tf.string:  # one for each word
+                parts = words.with_values(split_words(target)[0].values)
+                found.append(ragged_rows.join(parts, " "))
+            else:
+                found.append(ragged_rows.repeat(target, windows))
+        return rows, found
 
     def finish(self, x, y=None, weight=None):
         """An example: x, labels int32 (B, W), -1 for padding, and weights."""
@@ -203,9 +206,26 @@ class TokenClassifier(Task):
         dense = labels.with_values(numbers).to_tensor(-1, shape=tf.shape(positions))
         dense = tf.where(positions >= 0, dense, -1)
         real = tf.cast(dense >= 0, tf.float32)
-        weight = tf.ones_like(real[:, 0]) if weight is None else weight
-        weight = tf.reshape(weight, (-1,))
+        if weight is None:
+            weight = tf.ones_like(real[:, 0])
+        elif weight.dtype == tf.string:
+            weight = labels.with_values(
+                tf.strings.to_number(split_words(weight)[0].values)
+            ).to_tensor(0.0, shape=tf.shape(positions))
+        else:
+            weight = tf.reshape(weight, (-1,))
         return x, dense, self.decoder.weights(weight, real)
+
+    def encode_class_weight(self, class_weight, labels=None):
+        """A weight for each tag, checked; see `zoo.tasks.inputs.targets.class_weights`.
+
+        The loss of a word counts by the weight of its tag; a chain has no such losses.
+        """
+        self.decoder.check_word_weights()
+        numbers = None
+        if labels is not None:
+            numbers = [int(number) for row in labels for number in row.split()]
+        return class_weights(class_weight, self.labels, numbers and np.array(numbers))
 
     # Answers -------------------------------------------------------------------
 
@@ -306,37 +326,3 @@ def check_words(tokenizer, columns, rows):
                 f"{len(labels)} labels for {count} words in row {row}. Words are "
                 "separated by white space."
             )
-
-
-def describe_words(task, texts, x, sizes):
-    """The answers to texts whose windows `x` have words of some `sizes`."""
-    words, begins, ends = task.tokenizer.split(texts, "characters")
-    emissions = word_emissions(task, x, tf.maximum(tf.size(texts), MIN_ROWS_IN_BLOCK))
-    emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
-    width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
-    shape = tf.stack([-1, width])
-    emissions = emissions.to_tensor(shape=tf.concat([shape, [-1]], 0))
-    emissions.set_shape((None, None, len(task.labels)))
-    mask = tf.sequence_mask(sizes, width)
-    tags, scores = task.decoder.decode(task, emissions, mask)
-    scores = tf.minimum(scores, 1.0)  # more is an error of rounding
-    return {
-        "tags": tf.where(mask, tf.gather(tf.constant(task.labels), tags), ""),
-        "scores": tf.where(mask, scores, 0.0),
-        "words": words.to_tensor("", shape=shape),
-        "begins": begins.to_tensor(-1, shape=shape),
-        "ends": ends.to_tensor(-1, shape=shape),
-    }
-
-
-def word_emissions(task, x, size):
-    """Emissions (M, T) of the words of all rows, computed `size` rows at once."""
-    classifier = keras.Model(task.input, task.get_layer("classifier").output)
-    # Keras would take other features for inputs, in the order of their names.
-    x = {name: x[name] for name in task.input}
-
-    def emissions(block):
-        found = classifier(block, training=False)
-        return tf.boolean_mask(found, block["word_positions"] >= 0)
-
-    return in_blocks(emissions, x, size, tf.zeros((0, len(task.labels))))

@@ -1,0 +1,85 @@
+"""Weights of single words, which become one str for each text as its labels do."""
+
+import numpy as np
+import tensorflow as tf
+
+from zoo.tasks.inputs.targets import as_array, row_weights
+
+ROWS = (list, tuple, np.ndarray, str, bytes)
+
+
+def are_word_weights(weights):
+    """Whether weights are a row for each text, and no number."""
+    if isinstance(weights, (tf.RaggedTensor, tf.Tensor)):
+        return weights.dtype == tf.string or weights.shape.rank == 2
+    weights = weights.to_pylist() if hasattr(weights, "to_pylist") else weights
+    weights = weights.to_numpy() if hasattr(weights, "to_numpy") else weights
+    return isinstance(weights, ROWS) and len(weights) and isinstance(weights[0], ROWS)
+
+
+def word_weights(weights, labels):
+    """Weights of words as a str for each text, an array (B,), checked.
+
+    Args:
+        weights: for each text, a list of numbers, one for each word, or a str of them
+            that are separated by white space.
+        labels: array (B,) of str, the encoded labels of the words of each text.
+
+    Raises:
+        ValueError: if a word has no weight, or it is no number of at least 0.
+    """
+    weights = weights.to_list() if isinstance(weights, tf.RaggedTensor) else weights
+    weights = as_array(weights).tolist() if isinstance(weights, tf.Tensor) else weights
+    weights = weights.to_pylist() if hasattr(weights, "to_pylist") else weights
+    rows = [_numbers(row, place) for place, row in enumerate(weights)]
+    if len(rows) != len(labels):
+        raise ValueError(
+            "`sample_weight` must have a row for each text. Received: "
+            f"{len(rows)} rows for {len(labels)} texts."
+        )
+    for place, (row, names) in enumerate(zip(rows, labels, strict=True)):
+        if len(row) != len(names.split()):
+            raise ValueError(
+                "`sample_weight` must have a number for every word. Received: "
+                f"{len(row)} numbers for {len(names.split())} words in row {place}."
+            )
+    flat = iter(row_weights([value for row in rows for value in row] or []).tolist())
+    texts = [" ".join(str(next(flat)) for _ in row) for row in rows]
+    return np.array(texts, object)
+
+
+def _numbers(row, place):
+    """The weights of one text, a list."""
+    row = row.decode() if isinstance(row, bytes) else row
+    row = row.split() if isinstance(row, str) else row
+    if not isinstance(row, (list, tuple, np.ndarray)):
+        raise ValueError(
+            "`sample_weight` must have a list of numbers for each text. Received: "
+            f"{row!r:.60} in row {place}."
+        )
+    return [*row]
+
+
+def weighted_words(labels, weights, class_weight):
+    """Weights of words as `word_weights`, times those of their classes.
+
+    Args:
+        labels: array (B,) of str, the encoded labels of the words of each text.
+        weights: float (B,), or strings (B,) of `word_weights`; None for 1.
+        class_weight: dict of class number to float.
+    """
+    texts = []
+    weights = [1.0] * len(labels) if weights is None else weights
+    for numbers, weight in zip(map(_text, labels), weights, strict=True):
+        found = [class_weight[int(number)] for number in numbers.split()]
+        if isinstance(weight, (str, bytes)):
+            pairs = zip(found, _text(weight).split(), strict=True)
+            found = [value * float(other) for value, other in pairs]
+        else:
+            found = [value * float(weight) for value in found]
+        texts.append(" ".join(map(str, found)))
+    return np.array(texts, object)
+
+
+def _text(value):
+    return value.decode() if isinstance(value, bytes) else value
