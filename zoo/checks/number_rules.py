@@ -52,9 +52,9 @@ POSITIVE = NumberRule(1e-12, 1000, integer=False)  # also in float32
 SHARE = NumberRule(0, 1, integer=False, above=True)
 # The names of arguments that are counts.
 COUNTED = (
-    *("batch_size", "count", "every", "examples", "groups", "k", "limit", "min_count"),
-    *("minimum", "minimum_count", "num_merges", "rows", "sequence_length", "size"),
-    *("token_budget", "vocabulary_size"),
+    *("batch_size", "count", "every", "examples", "groups", "k", "limit", "lora"),
+    *("min_count", "minimum", "minimum_count", "num_merges", "rows"),
+    *("sequence_length", "size", "token_budget", "vocabulary_size"),
 )
 # The names of arguments, which mean the same in all commands and functions.
 RULES = {

@@ -260,10 +260,35 @@ def parse_options(context, parameter, values):
     return check_numbers(found)
 
 
+def parse_weights(context, parameter, values):
+    """A callback of click, which returns "balanced", a dict of `LABEL=WEIGHT` or None.
+
+    Raises:
+        ValueError: if a value has another form.
+    """
+    if "balanced" in values and len(values) == 1:
+        return "balanced"
+    found = {}
+    for text in values:
+        name, sign, weight = text.rpartition("=")
+        try:
+            found[name] = float(weight)
+        except ValueError:
+            sign = ""
+        if not sign or not name:
+            raise ValueError(
+                "`--class-weight` must be balanced, or LABEL=WEIGHT with a number. "
+                f"Received: {text!r}."
+            )
+    return found or None
+
+
 def check_recipe(recipe, options):
     """Raises a usage error if options and a recipe do not fit."""
-    if recipe is not None and options.get("keep_best"):
-        raise click.UsageError("--keep-best cannot be given with --recipe.")
+    for name in ("keep_best", "class_weight", "freeze", "lora"):
+        if recipe is not None and options.pop(name, None):
+            flag = name.replace("_", "-")
+            raise click.UsageError(f"--{flag} cannot be given with --recipe.")
     for name in ("language_model_epochs", "unlabeled"):
         if recipe is None and options.pop(name, None) is not None:
             flag = name.replace("_", "-")

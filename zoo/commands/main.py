@@ -245,6 +245,25 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "and stop after two epochs without a better one. This is the default; the scores "
     "of the report may then be a little too high. --keep-last keeps the last epoch.",
 )
+@click.option(
+    "--class-weight",
+    multiple=True,
+    metavar="balanced|LABEL=WEIGHT",
+    callback=arguments.parse_weights,
+    help="How much the texts or words with a label count. balanced: all labels count "
+    "equally in sum. May be repeated for several labels; the others have 1.",
+)
+@click.option(
+    "--freeze",
+    multiple=True,
+    metavar="LAYER",
+    help="Do not train the group of this layer of the backbone, such as block_0; all: "
+    "train the head only. May be repeated.",
+)
+@arguments.number_option(
+    "--lora",
+    "Train low-rank matrices of this rank (LoRA) in place of the backbone's weights.",
+)
 @arguments.number_option(
     "--sequence-length",
     "Longer texts are truncated. Taggers and question answerers read them in windows "

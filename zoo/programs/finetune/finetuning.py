@@ -30,6 +30,7 @@ from zoo.programs.finetune.report import (
     predict_baselines,
     write_report,
 )
+from zoo.programs.finetune.trained_parts import train_parts
 from zoo.training import KeepBest
 
 DEFAULT_EPOCHS = 3  # for presets that have no number of epochs
@@ -51,6 +52,8 @@ class FitOptions(CheckedFields):
         layer_decay: float, see `zoo.training.AdamW`.
         keep_best: bool, whether the epoch with the best validation score is kept, and
             the training stops after two epochs without a better one.
+        class_weight: "balanced", or a dict of labels to weights, see `Task.fit`.
+        freeze, lora: see `zoo.programs.finetune.trained_parts.train_parts`.
     """
 
     epochs: Size | None = None
@@ -59,6 +62,9 @@ class FitOptions(CheckedFields):
     learning_rate: Positive | Literal[AUTO_RATE] | None = None
     layer_decay: Share = 1.0
     keep_best: bool = True
+    class_weight: Literal["balanced"] | dict | None = None
+    freeze: tuple[str, ...] = ()
+    lora: Size | None = None
 
 
 @numbers_checked(skip=("learning_rate",))
@@ -139,6 +145,7 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
     content = summarize(kind, parts, echo)
     model = load_one(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
+    train_parts(model, chosen.freeze, chosen.lora)
     rate, decay = chosen.learning_rate, chosen.layer_decay
     if rate == AUTO_RATE:
         rate = search(model, parts["training"], decay, sizes, seed, echo)
@@ -146,13 +153,17 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
         rate = model.default_learning_rate
     model.compile(model.default_optimizer(rate, decay))
     epochs = preset_epochs(model) if chosen.epochs is None else chosen.epochs
-    content |= fit(model, parts, epochs, sizes, seed, echo, keep_best=chosen.keep_best)
+    more = {"keep_best": chosen.keep_best, "class_weight": chosen.class_weight}
+    content |= fit(model, parts, epochs, sizes, seed, echo, **more)
     settings = {
         "learning rate": rate,
         "layer decay": decay,
         "epochs": epochs,
         **{k.replace("_", " "): v for k, v in sizes.items() if v is not None},
     }
+    for name in ("class_weight", "freeze", "lora"):
+        if value := getattr(chosen, name):
+            settings[name.replace("_", " ")] = value
     if chosen.keep_best:
         settings["kept epoch"] = content.pop("kept")
     content["settings"] = describe_training(model, preset, content, settings, seed)
@@ -232,11 +243,21 @@ def prepare(model, parts, seed, echo):
     return {"tokens": tokens, "notes": notes, "baselines": baselines}
 
 
-def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
+def fit(
+    model,
+    parts,
+    epochs,
+    sizes,
+    seed,
+    echo,
+    callbacks=(),
+    keep_best=False,
+    class_weight=None,
+):
     """Trains a compiled model; on a terminal with the progress bar of Keras.
 
     Args:
-        model, parts, epochs, seed, echo, keep_best: see `train`.
+        model, parts, epochs, seed, echo, keep_best, class_weight: see `train`.
         sizes: dict of batch_size and token_budget, one of which is None.
         callbacks: iterable of keras.callbacks.Callback, more of them.
 
@@ -265,6 +286,7 @@ def fit(model, parts, epochs, sizes, seed, echo, callbacks=(), keep_best=False):
         verbose=1 if terminal else 0,
         callbacks=[*callbacks, *([] if terminal else [EpochLines(echo)])],
         validation_data=(held_out[0], model.files.parse_labels(held_out[1])),
+        class_weight=class_weight,
         seed=seed,
     ).history
     history = {name: list(map(float, values)) for name, values in history.items()}

@@ -1,0 +1,95 @@
+"""Frozen groups, LoRA, and weights of labels, from the command line."""
+
+import json
+
+import numpy as np
+import pytest
+import tiny
+
+import zoo
+from zoo.commands.arguments import parse_weights
+from zoo.layers import is_lora
+from zoo.programs.finetune.trained_parts import train_parts
+
+
+@pytest.fixture
+def model():
+    return zoo.TextClassifier(*tiny_parts(), labels=tiny.LABELS)
+
+
+def tiny_parts():
+    from zoo.models.bert import BERT, BERTConfig
+    from zoo.text import WordPieceTokenizer
+
+    return BERT(BERTConfig(**tiny.CONFIG)), WordPieceTokenizer(tiny.VOCABULARY)
+
+
+def parts_of(model):
+    """The first parts of the names of what is trained, a set."""
+    return {weight.path.split("/")[0] for weight in model.trainable_weights}
+
+
+def test_groups_are_frozen_by_the_name_of_a_layer(model):
+    train_parts(model, ["position_embedding", "block_0"])
+    assert parts_of(model) == {"block_1", "pooler", "classifier"}
+    train_parts(model, ["all"])
+    assert parts_of(model) == {"pooler", "classifier"}
+
+
+def test_lora_leaves_the_head(model):
+    train_parts(model, lora=2)
+    trained = model.trainable_weights
+    head = {w.path for w in trained if not is_lora(w)}
+    assert {path.split("/")[0] for path in head} == {"classifier"}
+    assert len(trained) > 10
+
+
+@pytest.mark.parametrize("name", ["block_9", "classifier", ""])
+def test_unknown_layers_are_errors(model, name):
+    with pytest.raises(ValueError, match=f"`freeze` must name .* Received: '{name}'"):
+        train_parts(model, [name])
+
+
+@pytest.mark.parametrize(
+    "values, wanted",
+    [
+        ((), None),
+        (("balanced",), "balanced"),
+        (("good=2", "a=b=0.5"), {"good": 2.0, "a=b": 0.5}),
+    ],
+)
+def test_forms_of_weights(values, wanted):
+    assert parse_weights(None, None, values) == wanted
+
+
+@pytest.mark.parametrize("value", ["good", "good=", "=2", "good=x", "balance"])
+def test_wrong_weights(value):
+    with pytest.raises(ValueError, match="`--class-weight` must be balanced, or"):
+        parse_weights(None, None, (value,))
+
+
+@pytest.mark.slow
+def test_finetune_takes_them(tmp_path):
+    import click.testing
+
+    from zoo.commands.main import main
+
+    backbone, tokenizer = tiny_parts()
+    backbone.tokenizer = tokenizer
+    backbone.save_to_preset(tmp_path / "preset")
+    texts, labels = tiny.make_texts(40, seed=1)
+    rows = [f"{text}\t{label}" for text, label in zip(texts, labels, strict=True)]
+    (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel", *rows]) + "\n")
+    output = tmp_path / "a.keras"
+    command = ["finetune", str(tmp_path / "preset"), "--data", str(tmp_path / "a.tsv")]
+    command += ["--output", str(output), "--epochs", "1", "--freeze", "block_0"]
+    command += ["--class-weight", "good=2", "--lora", "2"]
+    result = click.testing.CliRunner().invoke(main, command)
+    assert result.exit_code == 0, result.output
+    report = json.loads((tmp_path / "a_report/report.json").read_text())
+    settings = report["settings"]
+    assert settings["class weight"] == {"good": 2.0} and settings["lora"] == 2
+    assert settings["freeze"] == ["block_0"]
+    found = zoo.load_model(output).backbone.get_layer("block_0").get_weights()
+    for a, b in zip(found, backbone.get_layer("block_0").get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)

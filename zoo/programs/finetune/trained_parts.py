@@ -1,0 +1,36 @@
+"""Chooses what a fine-tuning trains: frozen groups of layers, and LoRA."""
+
+from zoo.backbone.freezing import layer_groups
+from zoo.layers import enable_lora
+
+ALL = "all"  # the groups of a backbone
+
+
+def train_parts(model, freeze=(), lora=None):
+    """Freezes groups of layers of a task's backbone, and adds LoRA to the others.
+
+    The head is trained in full. Compile the task afterwards.
+
+    Args:
+        model: task.
+        freeze: iterable of str, layers whose groups are frozen, such as "block_0", see
+            `Backbone.groups`; or "all", the whole backbone.
+        lora: int, the rank of `zoo.layers.enable_lora` for the backbone, or None.
+
+    Raises:
+        ValueError: if there is no such layer, or LoRA has nothing to adapt.
+    """
+    backbone = model.backbone
+    groups = layer_groups(backbone)
+    layers = {**backbone.parts, **backbone.named_layers}
+    known = {name: group for group in groups for name in group}
+    for name in freeze:
+        if name not in known and name != ALL:
+            raise ValueError(
+                f"`freeze` must name layers of the backbone, or {ALL!r}. Received: "
+                f"{name!r}. The groups are {', '.join(map(' '.join, groups))}."
+            )
+        for layer in known if name == ALL else known[name]:
+            layers[layer].trainable = False
+    if lora is not None:
+        enable_lora(backbone, lora)
