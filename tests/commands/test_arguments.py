@@ -72,6 +72,7 @@ KINDS = {
     r".*\.ema_momentum": SHARE,
     r".*\.(reverse|packed|distinct|normalize|boundaries|causal|cross|use_bias)": FLAG,
     r".*\.(norm_first|attention_bias|bias_correction|language_model|use_ema)": FLAG,
+    r".*\.latest": FLAG,
     r".*\.(activation|mode|kind|order)": NAME,
     r".*\.heads": Kind(["classifier", 5, [5], NAN], [["classifier"]]),
     r".*\.depths": Kind(["a", 5, {"a": -1}, {"a": "1"}, {5: 1}, NAN], [{"a": 1}]),

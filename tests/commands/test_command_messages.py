@@ -54,7 +54,8 @@ def test_names_of_tasks_are_those_of_the_suite():
 
 def test_help_names_options_that_the_command_has():
     for name, command in main.commands.items():
-        own = {flag for option in command.params for flag in option.opts}
+        flags = ((*option.opts, *option.secondary_opts) for option in command.params)
+        own = {flag for pair in flags for flag in pair}
         text = " ".join(run(name, "--help").split())
         named = {*re.findall(r"--[a-z]+(?:-[a-z]+)*", text)} - {"--help"}
         assert named <= own, f"{name}: {named - own}"

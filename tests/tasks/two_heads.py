@@ -23,7 +23,7 @@ WEIGHTS = {
 class Model(TaskSaving, STEPS, keras.Model):
     """Layers in a functional graph, trained by the steps of a task."""
 
-    output_kind = padding_label = None
+    output_kind = padding_label = labels = None
 
     def get_config(self):
         return super(TaskSaving, self).get_config()  # that of Keras

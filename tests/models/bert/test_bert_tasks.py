@@ -131,12 +131,12 @@ def test_an_embedder_that_has_no_place_there(tokenizer, tmp_path):
             task.save_to_preset(tmp_path / "a", layout="hugging_face")
 
 
-def test_several_labels_for_a_text_are_no_task(tokenizer, tmp_path):
+def test_the_kind_of_problem_is_read(tokenizer, tmp_path):
     task = zoo.TextClassifier(build(tokenizer), tokenizer, labels=["a", "b", "c"])
     task.save_to_preset(tmp_path / "a", layout="hugging_face")
     path = tmp_path / "a" / "config.json"
     change_json(path, problem_type="single_label_classification")
     assert isinstance(zoo.from_preset(tmp_path / "a"), zoo.TextClassifier)
-    change_json(path, problem_type="multi_label_classification")
+    change_json(path, problem_type="regression")
     with pytest.warns(UserWarning, match="does not give one label for a text"):
         assert isinstance(zoo.from_preset(tmp_path / "a"), zoo.backbone.Backbone)

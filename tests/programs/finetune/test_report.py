@@ -83,7 +83,7 @@ def test_no_control_characters_without_a_terminal(classified):
     assert len(epochs) == 2
     assert re.fullmatch(
         r"epoch 1 of 2: accuracy [\d.]+, loss [\d.]+, validation accuracy [\d.]+, "
-        r"validation loss [\d.]+, [\d.]+ s",
+        r"validation loss [\d.]+, score [\d.]+, [\d.]+ s",
         epochs[0],
     )
 

@@ -14,6 +14,7 @@ def labels_of_dataset(y, labels):
     task = types.SimpleNamespace(
         encode_labels=lambda y, columns: label_ids(y, labels),
         target_spec=tf.TensorSpec([None], tf.int64),
+        output_kind="logits",
         pretrains=False,
     )
     texts = tf.constant([""] * len(y))

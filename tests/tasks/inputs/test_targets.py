@@ -27,7 +27,6 @@ from zoo.tasks.inputs.targets import (
         (["good", "bad"], "same length. Received: 3 texts and 2 targets or weights"),
         ("good", r"must be a list.*Received: 'good'. Use `\[value\]`"),
         ({"good", "bad"}, "`y` must be a list"),
-        ([[0, 1], [1, 0], [0, 1]], r"shape \(3, 2\). For one-hot rows use `y.argmax"),
         ([["good"], ["bad", "good"], ["bad"]], "rows of several values"),
         ([0.0, np.nan, 1.0], "must hold class numbers. Received: nan"),
         ([0.0, np.inf, 1.0], "must hold class numbers. Received: inf"),
@@ -181,12 +180,11 @@ def test_weights_of_a_dataset_may_be_any_numbers(tagger, kind, width):
     assert abs(found[0] - plain[0]) > 1e-3
 
 
-def test_class_weights_need_classes_of_texts(models, tagger):
+def test_class_weights_need_classes(models):
     assert row_weights([[1], [2]]).tolist() == [1.0, 2.0]
     assert class_weights({"good": 2}, tiny.LABELS) == {0: 1.0, 1: 2.0}
-    for model, y in ((tagger, TAGS), (models("text_regressor"), [1.0, 2.0, 3.0])):
-        with pytest.raises(ValueError, match="`class_weight` needs a task with one"):
-            model.fit(TEXTS, y, class_weight={0: 1.0})
+    with pytest.raises(ValueError, match="`class_weight` needs a task with one"):
+        models("text_regressor").fit(TEXTS, [1.0, 2.0, 3.0], class_weight={0: 1.0})
 
 
 @pytest.mark.usefixtures("eagerly")

@@ -184,7 +184,7 @@ def test_metrics_of_classes(models, name):
 
 @pytest.mark.parametrize("argument", ["metrics", "weighted_metrics"])
 def test_metrics_of_probabilities(models, argument):
-    wrong = ["AUC", "auc", "precision", keras.metrics.Recall(), keras.metrics.F1Score()]
+    wrong = ["AUC", "Precision", keras.metrics.Recall(), keras.metrics.F1Score()]
     wrong += [keras.metrics.SparseCategoricalCrossentropy(), keras.metrics.Accuracy()]
     message = "`metrics` must fit the outputs of Text.* Received"
     for metric in wrong:

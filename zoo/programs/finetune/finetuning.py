@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Literal
 
-from zoo.checks.number_rules import check_number, numbers_checked
+from zoo.checks.number_rules import numbers_checked
 from zoo.checks.ranges import CheckedFields, Positive, Share, Size
 from zoo.evaluation import sample_rows
 from zoo.programs.finetune.data_summary import (
@@ -18,8 +18,10 @@ from zoo.programs.finetune.data_summary import (
 from zoo.programs.finetune.labelled_rows import read_parts, take
 from zoo.programs.finetune.loading import default_task, load_one, trainable_task
 from zoo.programs.finetune.progress import (
+    AUTO_RATE,
     EpochLines,
     UpdateCurves,
+    check_batches,
     check_loss,
     check_output,
 )
@@ -36,7 +38,6 @@ from zoo.training import KeepBest
 DEFAULT_EPOCHS = 3  # for presets that have no number of epochs
 ROWS_OF_UPDATE = 32
 PATIENCE = 2  # epochs without a better score
-AUTO_RATE = "auto"  # the learning rate that a range test suggests
 
 
 @dataclasses.dataclass(frozen=True)
@@ -337,18 +338,3 @@ def search(model, rows, layer_decay, sizes, seed, echo):
         )
     echo(f"learning rate {found:.2g}")
     return found
-
-
-def check_batches(batch_size=None, token_budget=None, learning_rate=None, **options):
-    """Raises ValueError if options of batches are wrong, or exclude each other."""
-    if learning_rate not in (None, AUTO_RATE):
-        check_number("learning_rate", learning_rate)
-    if token_budget is None:
-        return
-    received = {"batch_size": batch_size, "token_budget": token_budget}
-    if batch_size is not None or learning_rate == AUTO_RATE:
-        raise ValueError(
-            "`token_budget` must be positive, without `batch_size` and without the "
-            f"search for a learning rate. Received: {received}, learning_rate="
-            f"{learning_rate!r}. Leave one of them out."
-        )

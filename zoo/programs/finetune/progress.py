@@ -6,9 +6,11 @@ import time
 import keras
 import numpy as np
 
+from zoo.checks.number_rules import check_number
 from zoo.files.path_checks import check_writable, check_writable_directory
 from zoo.files.whole_files import check_file_name
 
+AUTO_RATE = "auto"  # the learning rate that a range test suggests
 POINTS_IN_CURVE = 50  # at most, in the curve of the loss
 
 
@@ -34,6 +36,21 @@ def check_loss(history, epoch=-1):
         raise FloatingPointError(
             "The loss must be finite at the end of the training. Received: "
             f"{losses[epoch]}. Lower the learning rate, or train in a wider dtype."
+        )
+
+
+def check_batches(batch_size=None, token_budget=None, learning_rate=None, **options):
+    """Raises ValueError if options of batches are wrong, or exclude each other."""
+    if learning_rate not in (None, AUTO_RATE):
+        check_number("learning_rate", learning_rate)
+    if token_budget is None:
+        return
+    received = {"batch_size": batch_size, "token_budget": token_budget}
+    if batch_size is not None or learning_rate == AUTO_RATE:
+        raise ValueError(
+            "`token_budget` must be positive, without `batch_size` and without the "
+            f"search for a learning rate. Received: {received}, learning_rate="
+            f"{learning_rate!r}. Leave one of them out."
         )
 
 

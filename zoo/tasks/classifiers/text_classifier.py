@@ -117,7 +117,8 @@ class TextClassifier(SequenceTask):
                 f"Received: {name}={given[name]!r}. Leave it out."
             )
         self.label_targets = targets(tuple(labels), **given)
-        self.files = self.label_targets.files
+        if multi_label:
+            self.files = self.label_targets.files
         options = {"labels": labels, **self.label_targets.options()}
         arguments = {"head": head, **kwargs}
         super().__init__(backbone, tokenizer, len(labels), options, arguments)

@@ -103,8 +103,6 @@ class TextTraining:
         held_out = read_validation_data(self, validation_data)
         if run.validation_split and held_out is None:
             data, held_out = data.split(run.validation_split)
-        if class_weight is not None:
-            class_weight = self.encode_class_weight(class_weight, data.labels())
         data, class_weight = data.with_class_weight(class_weight)
         batches = data.epochs(run)
         options = {"verbose": verbose, "class_weight": class_weight, **run.numbers()}
@@ -178,8 +176,6 @@ class TextTraining:
     ):
         """Keras' `train_on_batch`, on text or on token ids."""
         data = read_data(self, (x, y, sample_weight), "train_on_batch")
-        if class_weight is not None:
-            class_weight = self.encode_class_weight(class_weight, data.labels())
         data, class_weight = data.with_class_weight(class_weight)
         x, y, sample_weight = data.one_batch()
         return super().train_on_batch(x, y, sample_weight, class_weight, return_dict)

@@ -60,8 +60,10 @@ class Texts:
         """The data, and the weights of classes that Keras is to apply, or None.
 
         Labels of words are no class numbers for Keras, so their weights become those
-        of the words.
+        of the words. `class_weight` is that of `fit`.
         """
+        if class_weight is not None:
+            class_weight = self.task.encode_class_weight(class_weight, self.labels())
         if class_weight is None or self.task.target_spec.dtype != tf.string:
             return self, class_weight
         labels, *weights = (target.numpy() for target in self.targets)
@@ -195,13 +197,8 @@ class TextDataset:
         return None
 
     def with_class_weight(self, class_weight):
-        """See `Texts`. ValueError for labels of words, which are not read yet."""
-        if class_weight is not None and self.task.target_spec.dtype == tf.string:
-            raise ValueError(
-                "`class_weight` of words needs arrays. Received: a dataset. Give the "
-                "dataset the weights of the words, such as '1.0 0.5' for two words."
-            )
-        return self, class_weight
+        """See `Texts`."""
+        return self, encode_class_weight(self.task, class_weight, "a dataset")
 
     def split(self, share):
         """Raises ValueError, since a dataset has no numbered rows."""
@@ -268,13 +265,8 @@ class TokenIds:
         return None
 
     def with_class_weight(self, class_weight):
-        """See `Texts`. ValueError for labels of words, which Keras takes for rows."""
-        if class_weight is not None and self.task.target_spec.dtype == tf.string:
-            raise ValueError(
-                "`class_weight` of words needs texts. Received: token ids. Use "
-                "`sample_weight` (B, W)."
-            )
-        return self, class_weight
+        """See `Texts`."""
+        return self, encode_class_weight(self.task, class_weight, "token ids")
 
     def split(self, share):
         """The data, which Keras will split, and None."""
@@ -319,6 +311,18 @@ class TokenIds:
     def predict(self, predict, batch_size, steps):
         """See `Texts`."""
         return predict(self.x, batch_size)
+
+
+def encode_class_weight(task, class_weight, kind):
+    """The weights of classes for Keras; ValueError if labels of words have no array."""
+    if class_weight is None:
+        return None
+    if task.target_spec.dtype == tf.string:
+        raise ValueError(
+            f"`class_weight` of words needs arrays of texts. Received: {kind}. Give it "
+            "`sample_weight` of the words."
+        )
+    return task.encode_class_weight(class_weight)
 
 
 def refuse_steps(count, name):

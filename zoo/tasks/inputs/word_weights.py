@@ -9,12 +9,18 @@ ROWS = (list, tuple, np.ndarray, str, bytes)
 
 
 def are_word_weights(weights):
-    """Whether weights are a row for each text, and no number."""
-    if isinstance(weights, (tf.RaggedTensor, tf.Tensor)):
-        return weights.dtype == tf.string or weights.shape.rank == 2
+    """Whether weights are rows of numbers, and not one number for each text."""
     weights = weights.to_pylist() if hasattr(weights, "to_pylist") else weights
     weights = weights.to_numpy() if hasattr(weights, "to_numpy") else weights
-    return isinstance(weights, ROWS) and len(weights) and isinstance(weights[0], ROWS)
+    if isinstance(weights, (tf.RaggedTensor, tf.Tensor, np.ndarray)):
+        kind, shape = tf.as_dtype(weights.dtype), tuple(weights.shape)
+        if kind != tf.string:
+            return len(shape) == 2 and shape[1] != 1
+    if isinstance(weights, tf.Tensor):
+        return True
+    rows = [row for row in weights if isinstance(row, ROWS)]
+    numbers = [row for row in rows if isinstance(row, (list, tuple)) and len(row) == 1]
+    return bool(rows) and len(numbers) < len(weights)
 
 
 def word_weights(weights, labels):

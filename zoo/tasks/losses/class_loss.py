@@ -73,6 +73,11 @@ def class_accuracy(y_true, y_pred):
 
     Returns:
         float (B,), 0 or 1.
+
+    Example:
+        >>> logits = ops.array([[0.0, 1.0], [1.0, 0.0]])
+        >>> class_accuracy(ops.array([1, 1]), logits).numpy().tolist()
+        [1.0, 0.0]
     """
     numbers = y_true
     if holds_probabilities(y_true, y_pred):

@@ -92,6 +92,7 @@ class LabelScore(_CountedLabels):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Counts a batch."""
+        y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
         true, real = self.true_labels(y_true, y_pred)
         if self.sets:
             found = ops.cast(y_pred >= 0, "float32")
@@ -155,6 +156,7 @@ class LabelAUC(_CountedLabels):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Counts the scores of a batch."""
+        y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
         true, real = self.true_labels(y_true, y_pred)
         weights = row_weights(sample_weight, y_true, real)[:, None]
         odds = ops.reshape(ops.cast(y_pred, "float32"), (-1, self.num_labels))
@@ -227,7 +229,7 @@ class SpanF1(keras.metrics.Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Counts a batch; the weight of a row is the largest of its words."""
-        true = ops.cast(y_true, "int32")
+        true = ops.cast(ops.convert_to_tensor(y_true), "int32")
         real = true >= 0
         if len(y_pred.shape) == 4:
             found = crf.best_path(y_pred)[0]
