@@ -28,9 +28,10 @@ from benchmarks.tables.stored_results import FIELDS, short_name, stored
 
 BENCHMARKS = pathlib.Path(__file__).parents[1]
 NAMES = (
-    *("ablation", "biattentive", "defaults", "features", "gpt_finetuning", "lengths"),
-    *("names", "perplexities", "probes", "senses", "sentence_vectors", "suite"),
-    *("taggers", "transfer", "translations", "trees"),
+    *("ablation", "biattentive", "defaults", "features", "gpt_finetuning"),
+    *("label_sets", "lengths", "names", "perplexities", "probes", "senses"),
+    *("sentence_vectors", "soft_labels", "suite", "taggers", "transfer"),
+    *("translations", "trees"),
 )
 FOLDER = click.Path(path_type=pathlib.Path)
 
