@@ -177,7 +177,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 
 
 @main.command()
-@arguments.PRESET
+@click.argument("preset", callback=arguments.check_model)
 @arguments.labelled_data(arguments.TAGGED + arguments.SMALL_BATCHES)
 @arguments.path_option(
     "--valid", "A file for validation; by default a tenth of --data."
@@ -246,6 +246,18 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "of the report may then be a little too high. --keep-last keeps the last epoch.",
 )
 @click.option(
+    "--new-labels",
+    is_flag=True,
+    default=None,
+    help="If PRESET is a .keras file: add the labels of the data that it lacks.",
+)
+@click.option(
+    "--keep-optimizer",
+    is_flag=True,
+    help="Also write the state of the optimizer, so that Keras can continue the same "
+    "training. The file is then about three times as large.",
+)
+@click.option(
     "--class-weight",
     multiple=True,
     metavar="balanced|LABEL=WEIGHT",
@@ -283,7 +295,8 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
 def finetune(preset, output, report, task, recipe, task_options, **options):
     """Fine-tune a preset on labelled texts.
 
-    The command also writes a report with scores, curves and errors.
+    PRESET may also be a .keras file of this command, whose training goes on. The
+    command also writes a report with scores, curves and errors.
     """
     from zoo.programs.finetune import finetuning
     from zoo.programs.finetune.labelled_rows import RowFiles

@@ -7,6 +7,8 @@ from zoo.presets import find_preset, list_presets, preset_info
 from zoo.registry.building import task_arguments
 from zoo.registry.checking import read_source
 from zoo.registry.from_preset import build_model
+from zoo.registry.keras_files import KERAS_SUFFIX, saved_class
+from zoo.tasks import Task
 from zoo.tasks.classifiers.ensemble import ensemble_error, find_members
 
 
@@ -59,8 +61,12 @@ def describe(preset, layout=None, file=None, languages=None):
 def saved_task(preset):
     """The task class that was saved with a preset, or of a converted one; else None.
 
-    Errors are those of `zoo.from_preset`; also ValueError for an ensemble.
+    `preset` may also be a `.keras` file. Errors are those of `zoo.from_preset` and of
+    `zoo.load_model`; also ValueError for an ensemble.
     """
+    if os.fspath(preset).endswith(KERAS_SUFFIX):
+        kind = saved_class(preset)
+        return kind if isinstance(kind, type) and issubclass(kind, Task) else None
     directory = find_preset(preset)
     if find_members(directory):
         raise ensemble_error(preset)

@@ -14,6 +14,7 @@ from zoo.checkpoint import check_hdf5
 from zoo.files.inflation import check_members, read_member
 from zoo.tasks import Task
 
+KERAS_SUFFIX = ".keras"
 CONFIG_MEMBER, WEIGHTS_MEMBER = "config.json", "model.weights.h5"
 KERAS_MEMBERS = (CONFIG_MEMBER, "metadata.json", WEIGHTS_MEMBER)
 ADVICE = "Copy the file again, or save it again."
@@ -48,6 +49,21 @@ def check_archive(path, names=(), advice=ADVICE):
             missing = sorted({*names} - {*archive.namelist()})
             if missing:
                 raise zipfile.BadZipFile(f"it lacks {', '.join(missing)}")
+
+
+def saved_class(path):
+    """The class of the model in a `.keras` file, without its weights.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is damaged.
+    """
+    path = pathlib.Path(path)
+    check_archive(path, KERAS_MEMBERS)
+    with _reading(path), zipfile.ZipFile(path) as archive:
+        config = json.loads(read_member(archive, CONFIG_MEMBER))
+        name = config.get("registered_name") if isinstance(config, dict) else None
+    return keras.saving.get_registered_object(name)
 
 
 def load_model(path, **kwargs):

@@ -33,6 +33,7 @@ from zoo.programs.finetune.report import (
     write_report,
 )
 from zoo.programs.finetune.trained_parts import train_parts
+from zoo.tasks.task_saving import without_state
 from zoo.training import KeepBest
 
 DEFAULT_EPOCHS = 3  # for presets that have no number of epochs
@@ -78,12 +79,14 @@ def run(
     echo=print,
     seed=0,
     trainer=None,
+    keep_optimizer=False,
     **options,
 ):
     """Fine-tunes a preset on a file of labelled texts, and reports on it.
 
     Args:
-        preset: see `zoo.from_preset`.
+        preset: see `zoo.from_preset`; or a `.keras` file, see
+            `zoo.programs.finetune.loading.load_trained`.
         files: `zoo.programs.finetune.labelled_rows.RowFiles`.
         task: name of a task for labelled rows; see `default_task`.
         output: `.keras` file to write, or None.
@@ -91,6 +94,8 @@ def run(
         echo: function that prints a line.
         seed: int, of the weights of the head, the order of the rows, and dropout.
         trainer: function with the arguments of `train`, of a recipe; None for `train`.
+        keep_optimizer: bool, whether the file has the state of the optimizer, which is
+            about twice as large as the weights.
         **options: of `train`; None means the default.
 
     Returns:
@@ -110,6 +115,9 @@ def run(
     model, content = (trainer or train)(
         kind, preset, parts, seed, echo, **{**known, **options}
     )
+
+    if not keep_optimizer:
+        model.compile_from_config(without_state(model.get_compile_config()))
 
     def save():
         if output is not None:
