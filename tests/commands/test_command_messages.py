@@ -90,7 +90,7 @@ def test_too_little_memory_is_one_line(monkeypatch):
         (tf.errors.ResourceExhaustedError(None, None, "OOM\nDetails"), "OOM"),
     ):
         describe = mock.Mock(side_effect=error)
-        monkeypatch.setattr("zoo.registry.describe", describe)
+        monkeypatch.setattr("zoo.presets.describe_record", describe)
         output = run("info", "bert_mini_en_uncased_books", code=1)
         message = f"Error: There is not enough memory. Received: {words}"
         assert output.startswith(message) and output.count("\n") == 1

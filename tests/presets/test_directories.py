@@ -123,10 +123,10 @@ def test_info_of_a_published_preset_downloads_nothing(monkeypatch, tmp_path):
     assert asked and all(asked)
 
 
-def test_info_of_a_shipped_preset_has_both(backbone):
+def test_info_of_a_shipped_preset_is_its_record_and_its_layers():
     found = json.loads(info("bert_mini_en_uncased_books"))
-    assert found["licence"] and found["layout"] == "zoo"
-    assert found["heads"] == ["masked_lm_head", "next_sentence"]
+    assert found["licence"] and found["layout"] == "zoo" and "config" not in found
+    assert {"masked_lm_head", "next_sentence", "block_3"} <= {*found["layers"]}
 
 
 # Models that zoo does not read --------------------------------------------------------

@@ -84,11 +84,16 @@ def info(preset, layout, file, languages):
     """Describe a preset as JSON.
 
     PRESET is a name, a directory, or a URI of Hugging Face or Kaggle that was
-    downloaded before.
+    downloaded before. A directory is checked as if the model were loaded.
     """
-    from zoo import registry
+    from zoo import presets
 
-    described = registry.describe(preset, layout, file, languages)
+    choices = layout, file, languages
+    described = None if any(choices) else presets.describe_record(preset)
+    if described is None:
+        from zoo import registry
+
+        described = registry.describe(preset, *choices)
     click.echo(json.dumps(described, indent=2, ensure_ascii=False))
 
 

@@ -2,6 +2,7 @@
 
 from zoo.presets.directories import (
     check_preset,
+    describe_record,
     find_preset,
     list_presets,
     preset_info,
@@ -24,6 +25,7 @@ __all__ = [
     "add_to_record",
     "check_preset",
     "check_weights",
+    "describe_record",
     "find_preset",
     "list_presets",
     "preset_info",

@@ -5,6 +5,8 @@ import functools
 import os
 import pathlib
 
+import safetensors
+
 from zoo.files.state_files import read_state
 from zoo.presets.hubs import cache_root, download
 from zoo.presets.records import RECORD, verified
@@ -73,6 +75,24 @@ def preset_info(name):
     record = _read(path)
     record = record if path.name == RECORD else record[name]
     return {"name": name, **record}
+
+
+def describe_record(preset):
+    """What is known of a preset without its files or TensorFlow, dict or None.
+
+    The record of a shipped preset, with the layout and the layers of its weights; or
+    the record of a published one that is not on this machine.
+    """
+    name = os.fspath(preset)
+    if name not in _directories() or os.path.isdir(name):
+        return None
+    record = preset_info(name)
+    if "weights" not in record:
+        return record if find_preset(name, fetch=False) is None else None
+    path = _directories()[name].parent / record["weights"]["file"]
+    with safetensors.safe_open(path, "numpy") as file:
+        layers = sorted({key.split("/")[0] for key in file.keys()})
+    return {**record, "layout": "zoo", "layers": layers}
 
 
 def shipped_directory(name):
