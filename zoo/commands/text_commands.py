@@ -26,14 +26,21 @@ from zoo.files.lines import read_lines
     arguments.check_new_file,
 )
 @arguments.path_option(
-    "--data", "Instead of texts: a file of SQuAD, with or without true answers."
+    "--data",
+    "Instead of texts: a table with a header, .csv, .tsv, .jsonl or .parquet, also "
+    ".csv.gz and so on. For questions, also the JSON of SQuAD.",
 )
 @arguments.output_path(
-    "The file of the answers to --data, as the official scorer of SQuAD reads it.",
+    "With --data: the table to write, .csv, .tsv, .jsonl or .parquet, with all columns "
+    "of the other one and those of the answers. If the command is stopped, the same "
+    "command continues. For SQuAD, the JSON that its official scorer reads.",
     required=False,
 )
-def predict(model, texts, pair, page, data, output):
-    """Print the answer to each text as a line of JSON.
+@click.option("--text-column", metavar="COLUMN", help=arguments.COLUMNS["text_column"])
+@click.option("--pair-column", metavar="COLUMN", help=arguments.COLUMNS["pair_column"])
+@arguments.BATCH_SIZE
+def predict(model, texts, pair, page, data, output, batch_size, **columns):
+    """Print the answer to each text as a line of JSON, or add answers to a table.
 
     The texts are arguments, or lines of standard input. For a task with several
     columns, such as a question and its context, each has all columns, separated by
@@ -51,7 +58,13 @@ def predict(model, texts, pair, page, data, output):
         arguments.check_no_input(output, [data])
     loaded = loading.load(model)
     if data:
-        count = loaded.files.answer_file(loaded, data, output)
+        if os.path.splitext(output)[1] == ".json":
+            count = loaded.files.answer_file(loaded, data, output)
+        else:
+            import zoo
+
+            columns |= {"batch_size": batch_size, "verbose": int(sys.stdout.isatty())}
+            count = zoo.answer_table(loaded, data, output, **columns)
         click.echo(f"{output}: {count} answers")
         return
     if page:

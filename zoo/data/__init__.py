@@ -20,6 +20,7 @@ from zoo.data.files.squad import (
     write_squad,
     write_squad_predictions,
 )
+from zoo.data.files.table_streams import TableStream, open_table, write_table
 from zoo.data.files.tfrecords import read_records, unmask, write_records
 from zoo.data.files.training_texts import read_texts
 from zoo.data.files.word_corpus import (
@@ -61,6 +62,7 @@ __all__ = [
     "QuestionPacker",
     "SeparatePacker",
     "SkipGrams",
+    "TableStream",
     "TokenStreams",
     "WordCorpus",
     "WordPacker",
@@ -76,6 +78,7 @@ __all__ = [
     "hash_split",
     "holds_label_sets",
     "mask_tokens",
+    "open_table",
     "pair_batches",
     "plan_batches",
     "read_choices",
@@ -100,6 +103,7 @@ __all__ = [
     "write_documents",
     "write_records",
     "write_squad",
+    "write_table",
     "write_squad_predictions",
     "write_token_ids",
     "write_word_corpus",

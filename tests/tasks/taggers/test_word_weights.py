@@ -87,8 +87,8 @@ def test_class_weights_are_those_of_the_words():
     [
         ({"sample_weight": WEIGHTS[:-1]}, "a row for each text|7"),
         (
-            {"sample_weight": [[1.0]] * 8},
-            "a number for every word. Received: 1 ",
+            {"sample_weight": [[1.0] * 99] * 8},
+            "a number for every word. Received: 99",
         ),
         ({"sample_weight": [["x"] * len(r) for r in TAGS]}, "must hold numbers"),
         ({"sample_weight": [[-1.0] * len(r) for r in TAGS]}, "at least 0"),

@@ -113,6 +113,13 @@ def _known_columns(names, found):
     return candidates
 
 
+def known_text_columns(names, count):
+    """The numbers of the only columns with known names for `count` texts, or []."""
+    found = _known_columns(names, {})["text"]
+    chosen = [columns for columns in found if len(columns) == count]
+    return [*chosen[0]] if len(chosen) == 1 else []
+
+
 def _guess_columns(table):
     """Columns of a file of two columns without known names, or an empty dict.
 

@@ -205,7 +205,8 @@ def _read_json(path, data):
     return Table(path, names, rows, places, header=True)
 
 
-def _read_parquet(path, data):
+def pyarrow_parquet(path):
+    """The module for Parquet; ValueError if it is not installed."""
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -213,6 +214,11 @@ def _read_parquet(path, data):
             f"Parquet needs the package pyarrow. Received: {path}. Run `pip install "
             "pyarrow`, or save the data as CSV."
         ) from error
+    return parquet
+
+
+def _read_parquet(path, data):
+    parquet = pyarrow_parquet(path)
     try:
         file, rows, declared = parquet.ParquetFile(io.BytesIO(data)), [], 0
         # A file can hold a value once, and use it in every row.

@@ -13,6 +13,7 @@ class ChoiceFiles(LabelledFiles):
         "TF-IDF with logistic regression": tfidf_choice,
     }
     stratified = True
+    table_names = ("choice", "score")
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Reads texts, choices and right numbers, see `zoo.data.read_choices`."""

@@ -31,6 +31,7 @@ class ClassFiles(LabelledFiles):
         "TF-IDF with logistic regression": tfidf_label,
     }
     stratified = True
+    table_names = ("label", "score")
     read_options = ("separator",)
 
     def read(

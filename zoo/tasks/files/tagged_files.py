@@ -54,9 +54,9 @@ class TaggedFiles(LabelledFiles):
             scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
         return scores
 
-    def answer_rows(self, model, x):
+    def answer_rows(self, model, x, batch_size=None):
         """Yields a dict for each text: lists of values of words, and `entities`."""
-        for text, words in tagged_texts(model, x):
+        for text, words in tagged_texts(model, x, batch_size):
             row = {k: [word[key] for word in words] for k, key in WORD_KEYS.items()}
             if model.options["scheme"]:
                 row["entities"] = spans_of_text(text, words)

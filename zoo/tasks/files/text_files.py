@@ -16,6 +16,8 @@ class TextFiles:
             score.
         answer_names: tuple of str, the names of the answers that are in a row; None for
             all.
+        table_names: tuple of str, those that are columns of a table; None for those of
+            `answer_names`.
         stratified: bool, whether a row has one of a few labels, which all have their
             shares in the rows that are held out.
     """
@@ -23,15 +25,21 @@ class TextFiles:
     read = None
     marked_texts = None
     answer_names = None
+    table_names = None
     stratified = False
 
-    def answer_rows(self, model, x):
+    def answer_rows(self, model, x, batch_size=None):
         """Yields a dict of plain values for each row, what `answer` gives."""
-        answers = model.answer(x)
+        answers = model.answer(x, batch_size)
         names = self.answer_names or answers
         columns = [answers[name].tolist() for name in names]
         for values in zip(*columns, strict=True):
             yield dict(zip(names, values, strict=True))
+
+    def table_rows(self, model, x, batch_size=None):
+        """Yields a dict of the answers to each row that are columns of a table."""
+        for row in self.answer_rows(model, x, batch_size):
+            yield {name: row[name] for name in self.table_names or row}
 
     def answer_file(self, model, path, output):
         """Answers the rows of a file in the task's own format; returns how many.

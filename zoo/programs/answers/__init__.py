@@ -1,0 +1,1 @@
+"""Programs that answer whole files."""
