@@ -94,8 +94,7 @@ def run(
         echo: function that prints a line.
         seed: int, of the weights of the head, the order of the rows, and dropout.
         trainer: function with the arguments of `train`, of a recipe; None for `train`.
-        keep_optimizer: bool, whether the file has the state of the optimizer, which is
-            about twice as large as the weights.
+        keep_optimizer: bool, whether the file has the large state of the optimizer.
         **options: of `train`; None means the default.
 
     Returns:
