@@ -103,6 +103,8 @@ def test_two_readings_are_an_error():
         ({"pos_weight": [1.0, 2.0]}, "one for each of the 3 labels"),
         ({"pos_weight": {"worse": 2.0}}, "must name labels of the model"),
         ({"separator": ""}, "`separator` must be a str that is in no label"),
+        ({"separator": 5}, "`separator` must be a str that is in no label"),
+        ({"labels": ["a", " "]}, "Labels of sets must not be empty"),
         ({"separator": "o"}, r"`separator` must .* Received: 'o', .*\['good', 'long'"),
         ({"multi_label": "yes"}, "`multi_label` must be true or false"),
         ({"multi_label": False, "threshold": 0.3}, "Only a model with `multi_label"),
@@ -111,6 +113,13 @@ def test_two_readings_are_an_error():
 def test_wrong_options(options, message):
     with pytest.raises(ValueError, match=message):
         make(**options)
+
+
+def test_a_separator_is_chosen_that_is_in_no_label():
+    model = make(labels=["a|b", "c;d"])
+    assert model.options["separator"] == ","
+    assert model.encode_labels(["c;d,a|b", ""]).tolist() == [[1, 1], [0, 0]]
+    assert make(separator=" ").encode_labels(["bad long"]).tolist() == [[1, 0, 1]]
 
 
 def test_the_loss_is_that_of_pytorch():

@@ -6,7 +6,7 @@ from keras import metrics
 
 from zoo.checks.ranges import Positive, check_value
 from zoo.tasks.files.class_files import ClassFiles
-from zoo.tasks.files.label_set_files import SEPARATOR, LabelSetFiles
+from zoo.tasks.files.label_set_files import LabelSetFiles, unused_separator
 from zoo.tasks.heads.class_labels import (
     CLASS_NUMBERS,
     class_answers,
@@ -75,26 +75,21 @@ class LabelSets:
         pos_weight: None; or the weight of the texts that have a label: a positive
             float, a sequence of float (C,), or a dict of labels to floats, 1 for the
             others.
-        separator: str, between the labels of a target that is a str.
+        separator: str, between the labels of a target that is a str; None for the first
+            of `SEPARATORS` that is in no label.
     """
 
     output_kind = LABELS
 
-    def __init__(self, labels, threshold=0.5, pos_weight=None, separator=SEPARATOR):
+    def __init__(self, labels, threshold=0.5, pos_weight=None, separator=None):
         self.labels = labels
         self.threshold = _for_each_label("threshold", threshold, labels, Threshold)
         self.pos_weight = pos_weight
         if pos_weight is not None:
             weights = _for_each_label("pos_weight", pos_weight, labels, Positive)
             self.pos_weight = np.broadcast_to(weights, (len(labels),)).tolist()
-        self.separator = separator
-        parts = [label for label in labels if separator in label or not label.strip()]
-        if not isinstance(separator, str) or not separator.strip() or parts:
-            raise ValueError(
-                "`separator` must be a str that is in no label. Received: "
-                f"{separator!r}, and the labels {parts or [*labels]}. Use another one."
-            )
-        self.files = LabelSetFiles(separator)
+        self.separator = check_separator(separator, labels)
+        self.files = LabelSetFiles(self.separator)
         self.target_spec = tf.TensorSpec([None, len(labels)], tf.float32)
 
     def options(self):
@@ -145,6 +140,26 @@ class LabelSets:
             "all_labels": tf.tile(names[None], [tf.shape(scores)[0], 1]),
             "all_scores": scores,
         }
+
+
+def check_separator(separator, labels):
+    """The separator of labels, checked; or a chosen one for None."""
+    empty = [label for label in labels if not label.strip()]
+    if empty:
+        raise ValueError(
+            f"Labels of sets must not be empty. Received: {empty[0]!r} among "
+            f"{list(labels)}. A text without labels has an empty list."
+        )
+    if separator is None:
+        return unused_separator(labels)
+    known = isinstance(separator, str) and separator
+    parts = [label for label in labels if separator in label] if known else []
+    if not known or parts:
+        raise ValueError(
+            "`separator` must be a str that is in no label. Received: "
+            f"{separator!r}, and the labels {parts or list(labels)}. Use another one."
+        )
+    return separator
 
 
 def _for_each_label(name, value, labels, kind):

@@ -60,8 +60,7 @@ class TextClassifier(SequenceTask):
             texts, and else that of the backbone's family.
         multi_label: bool, whether a text has a set of labels instead of one.
         threshold, pos_weight, separator: of `multi_label`, see
-            `zoo.tasks.classifiers.label_targets.LabelSets`. The defaults are 0.5, None
-            and "|".
+            `zoo.tasks.classifiers.label_targets.LabelSets`.
         label_smoothing: float in [0, 1), see
             `zoo.tasks.losses.class_loss.ClassLoss`.
         **kwargs: the options of the head, such as pooling, head_dropout, head_dim,

@@ -17,10 +17,8 @@ from zoo.evaluation import (
     tfidf_label,
     tfidf_number,
 )
-from zoo.tasks.files.label_set_files import LabelSetFiles
+from zoo.tasks.files.label_set_files import LabelSetFiles, unused_separator
 from zoo.tasks.files.labelled_files import LabelledFiles
-
-SEPARATORS = "|;,/\t\x1f"  # of sets of labels; the first one that is in no label
 
 
 class ClassFiles(LabelledFiles):
@@ -56,9 +54,8 @@ class ClassFiles(LabelledFiles):
         """See `LabelledFiles`."""
         if not any(isinstance(row, tuple) for row in labels[:1]):
             return self
-        names = "".join(name for row in labels for name in row)
-        unused = (mark for mark in SEPARATORS if mark not in names)
-        return LabelSetFiles((columns or {}).get("separator") or next(unused, "|"))
+        unused = unused_separator(name for row in labels for name in row)
+        return LabelSetFiles((columns or {}).get("separator") or unused)
 
     def hint(self, labels):
         """Labels that look like sets of labels; see `zoo.data.find_separator`."""

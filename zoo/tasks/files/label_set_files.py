@@ -12,7 +12,13 @@ from zoo.evaluation import (
 )
 from zoo.tasks.files.labelled_files import LabelledFiles
 
-SEPARATOR = "|"  # the default
+SEPARATORS = "|;,/\t\x1f"  # of which the first one is the default
+
+
+def unused_separator(labels):
+    """The first of `SEPARATORS` that is in no label, or else the first, str."""
+    names = "".join(labels)
+    return next((mark for mark in SEPARATORS if mark not in names), SEPARATORS[0])
 
 
 class LabelSetFiles(LabelledFiles):
@@ -31,7 +37,7 @@ class LabelSetFiles(LabelledFiles):
     read_options = ("separator",)
     answer_names = ("labels", "scores")
 
-    def __init__(self, separator=SEPARATOR):
+    def __init__(self, separator=SEPARATORS[0]):
         self.separator = separator
 
     def read(

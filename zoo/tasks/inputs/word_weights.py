@@ -18,6 +18,8 @@ def are_word_weights(weights):
             return len(shape) == 2 and shape[1] != 1
     if isinstance(weights, tf.Tensor):
         return True
+    if not hasattr(weights, "__iter__") or getattr(weights, "shape", 1) == ():
+        return False  # one number
     rows = [row for row in weights if isinstance(row, ROWS)]
     numbers = [row for row in rows if isinstance(row, (list, tuple)) and len(row) == 1]
     return bool(rows) and len(numbers) < len(weights)
