@@ -14,7 +14,6 @@ _PLACES = {
     "Family": "zoo.registry",
     "Layout": "zoo.registry",
     "TextEnsemble": "zoo.tasks",
-    "answer_table": "zoo.programs.answers.table_answers",
     "attend": "zoo.programs.vectors.attend",
     "embed": "zoo.programs.vectors.text_vectors",
     "embed_words": "zoo.programs.vectors.layer_vectors",

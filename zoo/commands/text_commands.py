@@ -58,13 +58,8 @@ def predict(model, texts, pair, page, data, output, batch_size, **columns):
         arguments.check_no_input(output, [data])
     loaded = loading.load(model)
     if data:
-        if os.path.splitext(output)[1] == ".json":
-            count = loaded.files.answer_file(loaded, data, output)
-        else:
-            import zoo
-
-            columns |= {"batch_size": batch_size, "verbose": int(sys.stdout.isatty())}
-            count = zoo.answer_table(loaded, data, output, **columns)
+        options = {"batch_size": batch_size, "verbose": int(sys.stdout.isatty())}
+        count = loaded.answer_file(data, output, **columns, **options)
         click.echo(f"{output}: {count} answers")
         return
     if page:

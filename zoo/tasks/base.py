@@ -1,5 +1,7 @@
 """The base of every task: a functional model that also takes text."""
 
+import pathlib
+
 import keras
 
 from zoo.backbone.token_inputs import to_tensors
@@ -8,6 +10,7 @@ from zoo.data import Packer
 from zoo.family import FAMILIES
 from zoo.keras_internals import all_layers
 from zoo.tasks.answering import answer_texts
+from zoo.tasks.files.table_answers import answer_table
 from zoo.tasks.files.text_files import TextFiles
 from zoo.tasks.fitting.distribution import STEPS, weighted_arguments
 from zoo.tasks.fitting.rate_search import find_learning_rate
@@ -334,6 +337,21 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
             TypeError: if `x` is one string, or not text.
         """
         return answer_texts(self, x, batch_size)
+
+    def answer_file(
+        self, data, output, text_column=None, pair_column=None, *, batch_size=None,
+        verbose=1,
+    ):  # fmt: skip
+        """Answers the rows of a file of any size; returns their number, int.
+
+        `output` is the table `data` with more columns. If it ends in .json, both are
+        files of SQuAD. See `zoo.tasks.files.table_answers.answer_table` for arguments
+        and errors.
+        """
+        if pathlib.Path(output).suffix == ".json":
+            return self.files.answer_file(self, data, output)
+        options = {"batch_size": batch_size, "verbose": verbose}
+        return answer_table(self, data, output, text_column, pair_column, **options)
 
     def find_learning_rate(
         self,

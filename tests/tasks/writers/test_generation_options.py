@@ -206,6 +206,6 @@ def test_an_export_writes_nothing_for_blank_texts(writers, kind, tmp_path):
     loaded = tf.saved_model.load(str(model.export(tmp_path / kind)))
     texts = tf.constant(["", *SPACES, "good"])
     answer = loaded.signatures["serving_default"](texts)
-    found = [text.decode() for text in answer[model.answer_name].numpy()]
+    found = [text.decode() for text in answer[model.files.answer_name].numpy()]
     assert found == write(texts)
     assert found[:-1] == [""] * (len(SPACES) + 1) and found[-1]

@@ -1,8 +1,6 @@
 """Vectors of any number of texts, written to a file while they are computed."""
 
-import hashlib
 import io
-import json
 import os
 import pathlib
 
@@ -14,6 +12,7 @@ from zoo.files.path_checks import check_writable
 from zoo.files.written_part import WrittenPart, full_disk_explained
 from zoo.programs.vectors.model_and_texts import load_model, paths_in, read_strings
 from zoo.tasks import TextEmbedder
+from zoo.tasks.files.table_answers import fingerprint
 
 TEXTS_IN_BLOCK, CHARACTERS_IN_BLOCK = 4096, 2**24  # after which a block ends
 
@@ -107,12 +106,3 @@ def _header(rows, width):
     about = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
     np.lib.format.write_array_header_1_0(file, about)
     return file.getvalue()
-
-
-def fingerprint(model):
-    """A hash of all that the outputs of a model depend on, str."""
-    config = {**model.get_config(), "name": None}
-    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
-    for array in model.get_weights():
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

@@ -18,6 +18,7 @@ from zoo.serving.versions import check_version
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
 from zoo.tasks.files.class_files import ClassFiles
+from zoo.tasks.files.table_answers import answer_table
 from zoo.tasks.inputs.reading import read_data, read_texts
 from zoo.tasks.inputs.texts import TokenIds
 from zoo.tasks.signatures import (
@@ -159,6 +160,10 @@ class TextEnsemble(keras.Model):
         raise TypeError(
             "An ensemble cannot be trained. Call `fit` of each of its `members`."
         )
+
+    def answer_file(self, data, output, text_column=None, pair_column=None, **options):
+        """Adds answers to a table; see `zoo.tasks.Task.answer_file`."""
+        return answer_table(self, data, output, text_column, pair_column, **options)
 
     def answer(self, x, batch_size=None):
         """Returns what the exported model answers; see `zoo.tasks.Task.answer`."""

@@ -104,7 +104,7 @@ class TextClassifier(SequenceTask):
         label_smoothing=0.0,
         **kwargs,
     ):
-        check_options(locals())
+        check_options({"multi_label": multi_label, "label_smoothing": label_smoothing})
         labels = label_names(labels)
         given = {"threshold": threshold, "pos_weight": pos_weight}
         given |= {"separator": separator, "label_smoothing": label_smoothing or None}

@@ -14,6 +14,7 @@ class TextFiles:
             `answer_rows`. It returns what `zoo.visualize.spans_page` draws: list of str
             (B,), and list (B,) of lists of dict of begin, end, and perhaps label and
             score.
+        answer_name: str, the name of the text that a task writes.
         answer_names: tuple of str, the names of the answers that are in a row; None for
             all.
         table_names: tuple of str, those that are columns of a table; None for those of
@@ -24,6 +25,7 @@ class TextFiles:
 
     read = None
     marked_texts = None
+    answer_name = "text"
     answer_names = None
     table_names = None
     stratified = False

@@ -8,13 +8,20 @@ from zoo.tasks.files.labelled_files import LabelledFiles
 
 
 class TranslatedFiles(LabelledFiles):
-    """Files, scores and reports of a model with `writer` and `answer_name`."""
+    """Files, scores and reports of a model with a `writer`.
+
+    Args:
+        answer_name: str, the name of the written text.
+    """
 
     baselines = {
         "copy of the source": copied_texts,
         "target of the most similar source": nearest_targets,
     }
     takes_target_file = True
+
+    def __init__(self, answer_name="translation"):
+        self.answer_name = answer_name
 
     def read(
         self,
@@ -78,4 +85,4 @@ class TranslatedFiles(LabelledFiles):
     def describe_error(self, model, text, label, predicted):
         """The right texts and the written one."""
         right = label if isinstance(label, str) else " / ".join(label)
-        return {"true": right, model.answer_name: predicted}
+        return {"true": right, self.answer_name: predicted}

@@ -46,7 +46,7 @@ class TreeFiles(TranslatedFiles):
 
     def marked_texts(self, model, x, answers):
         """Sentences with their phrases."""
-        marked = [phrase_spans(read_tree(row[model.answer_name])) for row in answers]
+        marked = [phrase_spans(read_tree(row[self.answer_name])) for row in answers]
         return [text for text, _ in marked], [spans for _, spans in marked]
 
     def assess(self, model, labels, predicted, confidence=None):

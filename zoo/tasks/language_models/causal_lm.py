@@ -87,7 +87,6 @@ class CausalLM(Task):
     pads_targets = True
     answers_tokens = False
     text_methods = ("generate", "answer")
-    answer_name = "text"
     keyword_options = (*ROW_OPTIONS, *Task.keyword_options)
     pretrains = True
 

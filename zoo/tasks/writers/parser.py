@@ -56,8 +56,7 @@ class Parser(Translator):
     columns = ("sentence",)
     joins_words = True
     text_methods = ("parse", "answer")
-    answer_name = "tree"
-    files = TreeFiles()
+    files = TreeFiles("tree")
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 import keras
 
+from zoo.tasks.files.translated_files import TranslatedFiles
 from zoo.tasks.writers.text_writer import TextWriter
 from zoo.tasks.writers.translator import Translator
 
@@ -49,7 +50,7 @@ class Summarizer(Translator):
     writer_class = SummaryWriter
     columns = ("text",)
     text_methods = ("summarize", "answer")
-    answer_name = "summary"
+    files = TranslatedFiles("summary")
 
     def summarize(
         self, texts, batch_size=None, return_scores=False, stream=False, **options

@@ -30,9 +30,9 @@ class TextWriter:
         vectors: str, the output of the decoder that the head reads.
 
     Args:
-        task: `zoo.tasks.Task` with `head`, a `zoo.layers.TokenLogits`; `answer_name`,
-            what an answer calls the text; and a tokenizer with `end_id`, `detokenize`
-            and here `start_id`.
+        task: `zoo.tasks.Task` with `head`, a `zoo.layers.TokenLogits`, and a tokenizer
+            with `end_id`, `detokenize` and here `start_id`. Its `files` say what an
+            answer calls the text.
         decoder: see `make_decoder` of `zoo.backbone.Backbone`.
         generation: dict of options of `GenerationOptions`, the user's defaults, or
             None. The options of the task keep them.
@@ -234,7 +234,7 @@ class TextWriter:
             numbers = sample_numbers(texts, options)
         tokens, scores = self.generate_tokens(inputs, options, numbers)
         written, scores = self.decode(tokens, scores, inputs, texts, options)
-        return {self.task.answer_name: written[:, 0], "score": scores[:, 0]}
+        return {self.task.files.answer_name: written[:, 0], "score": scores[:, 0]}
 
     def write_texts(
         self, texts, batch_size=None, return_scores=False, stream=False, **options

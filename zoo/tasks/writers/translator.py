@@ -72,7 +72,6 @@ class Translator(Task):
     packer = SourcePacker
     answers_tokens = False
     text_methods = ("translate", "answer")
-    answer_name = "translation"
     files = TranslatedFiles()
 
     def __init__(

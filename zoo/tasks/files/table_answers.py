@@ -1,17 +1,18 @@
 """Answers to the texts of a table, as more columns of the table."""
 
+import hashlib
 import itertools
 import json
 import pathlib
 
 import keras
+import numpy as np
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.data import open_table, write_table
 from zoo.data.files.table_streams import ROWS_IN_BLOCK, WRITTEN
 from zoo.files.path_checks import check_writable
 from zoo.files.written_part import WrittenPart, full_disk_explained
-from zoo.programs.vectors.text_vectors import fingerprint
 
 
 @numbers_checked()
@@ -21,9 +22,10 @@ def answer_table(
 ):  # fmt: skip
     """Writes a table again, with the answers of a model in more columns.
 
-    All columns and line breaks are kept. Only a block of rows is in memory. If it is
-    stopped, the same call continues after the last block; until the end, the answers
-    are in files beside `output`, whose names end in `.part` and `.part.json`.
+    `Task.answer_file` calls it. All columns and line breaks are kept. Only a block of
+    rows is in memory. If it is stopped, the same call continues after the last block;
+    until the end, the answers are in files beside `output`, whose names end in `.part`
+    and `.part.json`.
 
     Args:
         model: `zoo.tasks.Task` or `zoo.TextEnsemble` with a tokenizer.
@@ -72,6 +74,15 @@ def answer_table(
             _write(table, output, map(json.loads, answers))
         part.remove()
     return table.count
+
+
+def fingerprint(model):
+    """A hash of all that the outputs of a model depend on, str."""
+    config = {**model.get_config(), "name": None}
+    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
+    for array in model.get_weights():
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def required_count(model):

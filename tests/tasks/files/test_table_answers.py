@@ -11,7 +11,7 @@ from command_line import run
 from tiny_bert import tiny_bert
 
 import zoo
-from zoo.programs.answers import table_answers
+from zoo.tasks.files import table_answers
 
 TEXTS = ["a good film", 'the "bad" one,\nwith a line break', "", "good; bad"] * 3
 COLUMNS = {"id": [str(number) for number in range(12)], "text": TEXTS}
@@ -69,7 +69,7 @@ def test_all_columns_are_kept(model, name, suffix, tmp_path):
     data, output = write(tmp_path / name), tmp_path / f"out.{suffix}"
     if suffix == "parquet":
         pytest.importorskip("pyarrow")
-    assert zoo.answer_table(model, data, output, verbose=0) == 12
+    assert model.answer_file(data, output, verbose=0) == 12
     found = read(output)
     assert [*found] == [*COLUMNS, "predicted_label", "score"]
     assert {name: found[name] for name in COLUMNS} == COLUMNS
@@ -93,18 +93,18 @@ def test_a_stopped_call_continues(model, tmp_path, monkeypatch):
 
     monkeypatch.setattr(model, "answer", stopping)
     with pytest.raises(KeyboardInterrupt):
-        zoo.answer_table(model, data, output, verbose=0)
+        model.answer_file(data, output, verbose=0)
     assert not output.exists() and blocks == [5, 5]
-    zoo.answer_table(model, data, output, verbose=0)
+    model.answer_file(data, output, verbose=0)
     assert blocks == [5, 5, 5, 2]
     assert read(output)["predicted_label"] == answer(TEXTS)["label"].tolist()
     # The answers of other texts are not mixed up.
     blocks.clear()
     with pytest.raises(KeyboardInterrupt):
-        zoo.answer_table(model, data, output, verbose=0)
+        model.answer_file(data, output, verbose=0)
     other = write(tmp_path / "a.csv", {**COLUMNS, "text": TEXTS[::-1]})
     with pytest.raises(ValueError, match="answers of other texts or of another model"):
-        zoo.answer_table(model, other, output, verbose=0)
+        model.answer_file(other, output, verbose=0)
 
 
 def test_other_tasks(tmp_path):
@@ -121,20 +121,20 @@ def test_other_tasks(tmp_path):
         (tagger, ["words", "tags", "scores", "begins", "ends"]),
         (embedder, ["embedding"]),
     ):
-        zoo.answer_table(model, data, tmp_path / "out.jsonl", verbose=0)
+        model.answer_file(data, tmp_path / "out.jsonl", verbose=0)
         found = read(tmp_path / "out.jsonl")
         assert [*found][3:] == names and len(found[names[0]]) == 12
-    zoo.answer_table(sets, data, tmp_path / "out.csv", verbose=0)
+    sets.answer_file(data, tmp_path / "out.csv", verbose=0)
     assert {*json.loads(read(tmp_path / "out.csv")["labels"][0])} == {*tiny.LABELS}
     pairs = write(tmp_path / "p.csv", {"text1": ["a"] * 2, "text2": ["good"] * 2})
     paired = zoo.TextClassifier(backbone, tokenizer, labels=tiny.LABELS, pair=True)
-    zoo.answer_table(paired, pairs, tmp_path / "p_out.csv", verbose=0)
+    paired.answer_file(pairs, tmp_path / "p_out.csv", verbose=0)
     wanted = paired.answer((["a"] * 2, ["good"] * 2))["label"].tolist()
     assert read(tmp_path / "p_out.csv")["label"] == wanted
     questioner = zoo.QuestionAnswerer(backbone, tokenizer, sequence_length=32)
     asked = {"question": ["how"] * 2, "context": ["a good film"] * 2}
     data = write(tmp_path / "q.csv", asked)
-    zoo.answer_table(questioner, data, tmp_path / "q_out.csv", verbose=0)
+    questioner.answer_file(data, tmp_path / "q_out.csv", verbose=0)
     assert [*read(tmp_path / "q_out.csv")][2:] == ["text", "score", "begin", "end"]
 
 
@@ -151,8 +151,8 @@ def test_other_tasks(tmp_path):
 def test_wrong_tables(model, content, options, message, tmp_path):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(ValueError, match=message):
-        zoo.answer_table(
-            model, tmp_path / "a.csv", tmp_path / "out.csv", verbose=0, **options
+        model.answer_file(
+            tmp_path / "a.csv", tmp_path / "out.csv", verbose=0, **options
         )
     assert not (tmp_path / "out.csv").exists()
 
@@ -160,21 +160,19 @@ def test_wrong_tables(model, content, options, message, tmp_path):
 def test_wrong_texts_and_names(model, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": 3}\n')
     with pytest.raises(ValueError, match="must be a string. Received: 3 in row 1"):
-        zoo.answer_table(model, tmp_path / "a.jsonl", tmp_path / "out.csv", verbose=0)
+        model.answer_file(tmp_path / "a.jsonl", tmp_path / "out.csv", verbose=0)
     (tmp_path / "b.jsonl").write_text('{"text": "a"}\n[1]\n')
     with pytest.raises(ValueError, match="one JSON object in each line.* in line 2"):
-        zoo.answer_table(model, tmp_path / "b.jsonl", tmp_path / "out.csv", verbose=0)
+        model.answer_file(tmp_path / "b.jsonl", tmp_path / "out.csv", verbose=0)
     with pytest.raises(ValueError, match="The output must end in .csv"):
-        zoo.answer_table(model, tmp_path / "a.jsonl", tmp_path / "out.txt", verbose=0)
+        model.answer_file(tmp_path / "a.jsonl", tmp_path / "out.txt", verbose=0)
     with pytest.raises(FileNotFoundError, match="No such file"):
-        zoo.answer_table(model, tmp_path / "no.csv", tmp_path / "out.csv", verbose=0)
+        model.answer_file(tmp_path / "no.csv", tmp_path / "out.csv", verbose=0)
 
 
 def test_an_empty_table_has_no_answers(model, tmp_path):
     (tmp_path / "a.csv").write_text("id,text\n")
-    assert (
-        zoo.answer_table(model, tmp_path / "a.csv", tmp_path / "b.csv", verbose=0) == 0
-    )
+    assert model.answer_file(tmp_path / "a.csv", tmp_path / "b.csv", verbose=0) == 0
     assert (tmp_path / "b.csv").read_text() == "id,text\n"
 
 

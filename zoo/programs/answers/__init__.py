@@ -1,1 +1,0 @@
-"""Programs that answer whole files."""
