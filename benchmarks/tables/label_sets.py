@@ -48,7 +48,7 @@ SETS = {
 }
 BASELINES = {"majority": frequent_label_set, "linear": tfidf_label_sets}
 SCORES = ("micro_f1", "macro_f1", "subset_accuracy")
-PRESETS = ("bert_mini_en_uncased_distilled", "bert_mini_en_uncased_books")
+PRESETS = ("bert_mini_en_uncased_distilled",)
 SEEDS, EPOCHS, PATIENCE = 3, 3, 2
 
 

@@ -12,6 +12,7 @@ from tiny_bert import tiny_bert
 import zoo
 from benchmarks.tables import stored_results
 from zoo.files.state_files import check_shape
+from zoo.files.written_part import WrittenPart
 from zoo.presets import find_preset, read_preset
 from zoo.pretraining import Recipe, running
 from zoo.pretraining.causal_rows import CausalRows
@@ -19,6 +20,7 @@ from zoo.programs.scores import task_suite
 from zoo.programs.scores.comparison import Comparison
 from zoo.programs.vectors import text_vectors
 from zoo.tasks.classifiers.ensemble import find_members
+from zoo.tasks.files.table_answers import fingerprint
 from zoo.training import AverageWeights
 from zoo.training.resume import CHECKPOINT, _trim, choose_interval
 
@@ -56,8 +58,10 @@ def embedder():
 
 def part_of_vectors(folder):
     output = folder / "v.npy"
-    part = text_vectors._Part(output, embedder(), iter([]))
-    part.add(TEXTS[:1], np.ones((1, part.width), "float32"))
+    model = embedder()
+    header = text_vectors._header(0, model.output_shape[-1])
+    part = WrittenPart(output, "vectors", fingerprint(model), iter([]), header)
+    part.add(TEXTS[:1], np.ones(model.output_shape[-1], "float32").tobytes())
     embed = functools.partial(zoo.embed, TEXTS, embedder(), output=output, verbose=0)
     return folder / "v.npy.part.json", embed
 

@@ -46,6 +46,7 @@ class WrittenPart:
         stored = read_state(self.record, f"a record of {what}", RECORD, advice)
         size = stored["bytes"]
         complete = len(header) <= size <= self.path.stat().st_size
+        complete = complete and 0 <= stored["rows"] <= size  # a result has a byte
         if complete:
             self._count(itertools.islice(texts, stored["rows"]))
             self.state["bytes"] = size

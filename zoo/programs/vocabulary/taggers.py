@@ -53,9 +53,8 @@ def make_tagger(
 ):
     """Makes a TagLM tagger whose vocabulary and labels come from tagged sentences.
 
-    Without language models, it learns words from these sentences only, and a linear
-    chain on features of words may be better. A fine-tuned BERT is a better default:
-    `zoo.from_preset("bert_mini_en_uncased_distilled", task="token_classifier", ...)`.
+    Without language models, a linear chain on features of words may be better. A better
+    default is `zoo.from_preset("bert_mini_en_uncased_distilled", "token_classifier")`.
 
     Its `fit` takes the same sentences, by default for 10 epochs. With pretrained
     vectors, the vocabulary has all their words too. Training does not change the
