@@ -6,10 +6,10 @@ from zoo.data.files.labelled_tables import label_of, texts_of
 from zoo.data.files.table_columns import choose_columns, column_number
 from zoo.data.files.table_files import read_table
 
-SEPARATORS = "|;,/+ "
+SEARCHED_SEPARATORS = "|;,/+ "
 # A separator is found if so many of the different labels contain it.
 LEAST_SHARE = 0.3
-YES, NO = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
+YES_CELLS, NO_CELLS = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
 
 
 def read_label_sets(
@@ -104,14 +104,14 @@ def _labels_of_columns(table, rows, names):
     found = []
     for row in rows:
         values = [str(table.rows[row][number]).strip().lower() for number in numbers]
-        wrong = [value for value in values if value not in YES | NO]
+        wrong = [value for value in values if value not in YES_CELLS | NO_CELLS]
         if wrong:
             raise ValueError(
                 f"The columns of labels of {table.path} must hold 0 or 1. Received: "
                 f"{wrong[0]!r:.40} in {table.places[row]}. Correct the row."
             )
         pairs = zip(labels, values, strict=True)
-        found.append(tuple(label for label, value in pairs if value in YES))
+        found.append(tuple(label for label, value in pairs if value in YES_CELLS))
     return found
 
 
@@ -122,7 +122,7 @@ def find_separator(labels):
     are labels, and most parts occur in several labels.
     """
     different = {*labels}
-    for separator in SEPARATORS:
+    for separator in SEARCHED_SEPARATORS:
         joined = [label for label in different if separator in label.strip()]
         if len(joined) < max(2, LEAST_SHARE * len(different)):
             continue

@@ -76,7 +76,7 @@ class LabelSets:
             float, a sequence of float (C,), or a dict of labels to floats, 1 for the
             others.
         separator: str, between the labels of a target that is a str; None for the first
-            of `SEPARATORS` that is in no label.
+            of `CHOSEN_SEPARATORS` that is in no label.
     """
 
     output_kind = LABELS

@@ -12,13 +12,15 @@ from zoo.evaluation import (
 )
 from zoo.tasks.files.labelled_files import LabelledFiles
 
-SEPARATORS = "|;,/\t\x1f"  # of which the first one is the default
+CHOSEN_SEPARATORS = "|;,/\t\x1f"  # of which the first one is the default
 
 
 def unused_separator(labels):
-    """The first of `SEPARATORS` that is in no label, or else the first, str."""
+    """The first of `CHOSEN_SEPARATORS` that is in no label, or else the first, str."""
     names = "".join(labels)
-    return next((mark for mark in SEPARATORS if mark not in names), SEPARATORS[0])
+    return next(
+        (mark for mark in CHOSEN_SEPARATORS if mark not in names), CHOSEN_SEPARATORS[0]
+    )
 
 
 class LabelSetFiles(LabelledFiles):
@@ -37,7 +39,7 @@ class LabelSetFiles(LabelledFiles):
     read_options = ("separator",)
     answer_names = ("labels", "scores")
 
-    def __init__(self, separator=SEPARATORS[0]):
+    def __init__(self, separator=CHOSEN_SEPARATORS[0]):
         self.separator = separator
 
     def read(

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from zoo.tasks.inputs.targets import as_array, row_weights
 
-ROWS = (list, tuple, np.ndarray, str, bytes)
+ROW_TYPES = (list, tuple, np.ndarray, str, bytes)
 
 
 def are_word_weights(weights):
@@ -20,7 +20,7 @@ def are_word_weights(weights):
         return True
     if not hasattr(weights, "__iter__") or getattr(weights, "shape", 1) == ():
         return False  # one number
-    rows = [row for row in weights if isinstance(row, ROWS)]
+    rows = [row for row in weights if isinstance(row, ROW_TYPES)]
     numbers = [row for row in rows if isinstance(row, (list, tuple)) and len(row) == 1]
     return bool(rows) and len(numbers) < len(weights)
 
@@ -51,7 +51,7 @@ def word_weights(weights, labels):
                 "`sample_weight` must have a number for every word. Received: "
                 f"{len(row)} numbers for {len(names.split())} words in row {place}."
             )
-    flat = iter(row_weights([value for row in rows for value in row] or []).tolist())
+    flat = iter(row_weights([value for row in rows for value in row]).tolist())
     texts = [" ".join(str(next(flat)) for _ in row) for row in rows]
     return np.array(texts, object)
 
