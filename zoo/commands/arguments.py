@@ -283,9 +283,11 @@ def parse_weights(context, parameter, values):
     return found or None
 
 
-def check_recipe(recipe, options):
-    """Raises a usage error if options and a recipe do not fit."""
-    for name in ("keep_best", "class_weight", "freeze", "lora"):
+def check_recipe(preset, recipe, options):
+    """Raises a usage error if options do not fit a recipe, or a preset."""
+    if options.get("new_labels") and not os.fspath(preset).endswith(".keras"):
+        raise click.UsageError("--new-labels needs a .keras file as PRESET.")
+    for name in ("keep_best", "class_weight", "freeze", "lora", "new_labels"):
         if recipe is not None and options.pop(name, None):
             flag = name.replace("_", "-")
             raise click.UsageError(f"--{flag} cannot be given with --recipe.")

@@ -312,7 +312,7 @@ def finetune(preset, output, report, task, recipe, task_options, **options):
         from zoo.programs.finetune import transfer
 
         options["trainer"] = transfer.RECIPES[recipe]
-    arguments.check_recipe(recipe, options)
+    arguments.check_recipe(preset, recipe, options)
     options |= task_options
     finetuning.run(preset, files, task, output, report, click.echo, **options)
     click.echo(output)
