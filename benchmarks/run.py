@@ -36,6 +36,7 @@ WORKLOADS = {
     "masked_batch": ("masked_batch", {}),
     "cold_start": ("cold_start", {}),
     "export_load": ("export_load", {}),
+    "predict_rows": ("predict_rows", {}),
     "elmo_forward": ("elmo_forward", {}),
     "lstm_forward": ("lstm", {"training": False}),
     "lstm_step": ("lstm", {"training": True}),

@@ -23,13 +23,17 @@ LABELS = 2
 SIZES = (4, 256, 4, 1024)  # layers, width, heads, inner width
 
 
-def read_texts(data):
+def read_texts(data, part="dev"):
     """Reads the sentences of `glue/SST-2/dev.tsv` or `dev.tsv.gz` in a directory.
+
+    Args:
+        data: path of the directory.
+        part: str, "dev" or "train".
 
     Raises:
         FileNotFoundError: if both files are missing.
     """
-    plain = pathlib.Path(data) / "glue" / "SST-2" / "dev.tsv"
+    plain = pathlib.Path(data) / "glue" / "SST-2" / f"{part}.tsv"
     packed = plain.with_suffix(".tsv.gz")
     if not plain.exists() and not packed.exists():
         raise FileNotFoundError(f"No such file: {plain} or {packed.name}.")
