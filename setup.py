@@ -25,6 +25,7 @@ TEST = [
     *EVAL,
     *QUICKSTART,
     "keras-nlp>=0.32,<0.33",
+    "mypy>=1.15",
     "pytest>=8",
     "pytest-xdist>=3.7",
     f"tensorboard{TESTED}",
