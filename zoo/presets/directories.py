@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+import importlib.util
 import os
 import pathlib
 
@@ -9,7 +10,10 @@ import safetensors
 
 from zoo.files.state_files import read_state
 from zoo.presets.hubs import cache_root, download
-from zoo.presets.records import RECORD, verified
+from zoo.presets.records import RECORD, WEIGHTS, verified
+
+# The package of the weights for which this one has no room, and its Python module.
+MORE, MORE_MODULE = "keras-context-zoo-presets", "zoo_presets"
 
 
 def preset_root():
@@ -21,11 +25,14 @@ def preset_root():
 
 @functools.cache
 def _directories():
-    records = {}
+    records, more = {}, importlib.util.find_spec(MORE_MODULE)
     for path in sorted(preset_root().glob("*/published.json")):
         records.update(dict.fromkeys(_read(path), path))
-    for path in sorted(preset_root().glob(f"*/*/{RECORD}")):
-        records[path.parent.name] = path  # a shipped preset needs no download
+    for root in (*(more.submodule_search_locations if more else ()), preset_root()):
+        for path in sorted(pathlib.Path(root).glob(f"*/*/{RECORD}")):
+            # A shipped preset needs no download, and a checkout has all weights.
+            if path.parent.name not in records or (path.parent / WEIGHTS).is_file():
+                records[path.parent.name] = path
     return records
 
 
@@ -90,15 +97,25 @@ def describe_record(preset):
     if "weights" not in record:
         return record if find_preset(name, fetch=False) is None else None
     path = _directories()[name].parent / record["weights"]["file"]
+    if not path.is_file():  # it is in the other package
+        return record
     with safetensors.safe_open(path, "numpy") as file:
         layers = sorted({key.split("/")[0] for key in file.keys()})
     return {**record, "layout": "zoo", "layers": layers}
 
 
 def shipped_directory(name):
-    """The directory of a shipped preset, whatever else has its name."""
-    preset_info(name)
-    return _directories()[name].parent
+    """The directory of a shipped preset, whatever else has its name.
+
+    FileNotFoundError if its weights are in the other package, which is not installed.
+    """
+    weights, directory = preset_info(name)["weights"], _directories()[name].parent
+    if not (directory / weights["file"]).is_file():
+        raise FileNotFoundError(
+            f"The weights of {name} are in a package of their own. Run `pip install "
+            f"{MORE}`."
+        )
+    return directory
 
 
 def check_preset(preset):
@@ -136,7 +153,7 @@ def find_preset(preset, fetch=True):
         return pathlib.Path(text)
     record = preset_info(text)
     if "weights" in record:
-        return _directories()[text].parent
+        return shipped_directory(text)
     source, directory = record["source"], cache_root() / text
     if not directory.is_dir():
         try:
