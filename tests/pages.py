@@ -1,5 +1,6 @@
 """Runs the blocks of the pages that users read, in order."""
 
+import ast
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from places import ROOT
 README = ROOT / "README.md"
 CARDS = sorted((ROOT / "presets").glob("**/README.md"))
 GUIDES = sorted((ROOT / "zoo" / "guides").glob("*.md"))
+SHOWN = re.compile(r"  # -> (.*)$")  # after an expression: its value
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -39,10 +41,23 @@ def run_blocks(page, commands=None):
     names = {}
     for language, block in all_blocks(page):
         if language == "python":
-            exec(compile(block, str(page), "exec"), names)
+            run_python(block, page, names)
         elif language == "sh" and commands:
             run_shell(block, commands)
     return names
+
+
+def run_python(block, page, names):
+    """Runs a block; a value that it shows must be that of the expression."""
+    lines = block.splitlines()
+    for statement in ast.parse(block).body:
+        shown = SHOWN.search(lines[statement.end_lineno - 1])
+        if shown:
+            code = compile(ast.Expression(statement.value), str(page), "eval")
+            assert repr(eval(code, names)) == shown[1], ast.unparse(statement)
+        else:
+            code = ast.Module([statement], type_ignores=[])
+            exec(compile(code, str(page), "exec"), names)
 
 
 def run_shell(block, commands):
