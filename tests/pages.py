@@ -30,16 +30,17 @@ def blocks(page, language="python"):
     return [text for found, text in all_blocks(page) if found == language]
 
 
-def run_blocks(page, commands=None):
+def run_blocks(page, commands=None, count=None):
     """Runs the blocks of a page in the working directory; returns the Python names.
 
     Args:
         page: path.
         commands: directory for the command `zoo`, with which the blocks of sh are run,
             too; None for Python only.
+        count: int, the first blocks only; None for all.
     """
     names = {}
-    for language, block in all_blocks(page):
+    for language, block in all_blocks(page)[:count]:
         if language == "python":
             run_python(block, page, names)
         elif language == "sh" and commands:
