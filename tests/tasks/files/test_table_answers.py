@@ -141,10 +141,10 @@ def test_other_tasks(tmp_path):
 @pytest.mark.parametrize(
     "content, options, message",
     [
-        ("a,b\nx,y\n", {}, "must have 1 columns of texts. Received: 0 of the columns"),
+        ("a,b\nx,y\n", {}, "must have 1 columns of texts. Received: 0 of them. Its columns are 0 'a'"),
         ("a,b\nx,y\n", {"text_column": "c"}, "`text_column` must be one column of"),
-        ("text,b\nx\n", {}, "must have 2 columns. Received: 1 in line 2"),
-        ('text,b\n"x"y,z\n', {}, "quotes as of RFC 4180. .* begins in line 2"),
+        ("text,b\nx\n", {}, "as many columns as the first, 2. Received: 1 in line 2"),
+        ('text,b\n"x"y,z\n', {}, "in the row that begins in line 2"),
         ("", {}, "must have rows"),
     ],
 )
@@ -159,10 +159,10 @@ def test_wrong_tables(model, content, options, message, tmp_path):
 
 def test_wrong_texts_and_names(model, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": 3}\n')
-    with pytest.raises(ValueError, match="must be a string. Received: 3 in row 1"):
+    with pytest.raises(ValueError, match="must be a string. Received: 3 in line 1"):
         model.answer_file(tmp_path / "a.jsonl", tmp_path / "out.csv", verbose=0)
     (tmp_path / "b.jsonl").write_text('{"text": "a"}\n[1]\n')
-    with pytest.raises(ValueError, match="one JSON object in each line.* in line 2"):
+    with pytest.raises(ValueError, match="one JSON object per line.* list in line 2"):
         model.answer_file(tmp_path / "b.jsonl", tmp_path / "out.csv", verbose=0)
     with pytest.raises(ValueError, match="The output must end in .csv"):
         model.answer_file(tmp_path / "a.jsonl", tmp_path / "out.txt", verbose=0)

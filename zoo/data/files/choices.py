@@ -3,7 +3,7 @@
 import collections
 import re
 
-from zoo.data.files.table_columns import plain_name
+from zoo.data.files.table_columns import plain_name, text_of
 from zoo.data.files.table_files import read_table
 
 # Names of columns, without upper case, spaces and punctuation.
@@ -52,7 +52,13 @@ def read_choices(path):
     if not rows:
         raise ValueError(f"{table.path} must have rows. Received: only a header.")
     columns = tuple(
-        [" ".join(_text(table, row, part) for part in parts) for row in rows]
+        [
+            " ".join(
+                text_of(table, table.places[row], table.rows[row], part)
+                for part in parts
+            )
+            for row in rows
+        ]
         for parts in (texts, *((*begins, choice) for choice in choices))
     )
     return columns, [_number(table, row, label, len(choices)) for row in rows]
@@ -114,17 +120,6 @@ def _columns_of_codah(table):
             f"{table.names!r:.80}. Add them, or a header."
         )
     return [1], [], [*range(2, count - 1)], count - 1
-
-
-def _text(table, row, column):
-    value = table.rows[row][column]
-    if not isinstance(value, str):
-        raise ValueError(
-            f"Every text and choice of {table.path} must be a string. Received: "
-            f"{value!r:.40} in {table.places[row]}. All rows must have the same number "
-            "of choices."
-        )
-    return value
 
 
 def _number(table, row, column, count):
