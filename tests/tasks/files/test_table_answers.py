@@ -141,7 +141,11 @@ def test_other_tasks(tmp_path):
 @pytest.mark.parametrize(
     "content, options, message",
     [
-        ("a,b\nx,y\n", {}, "must have 1 columns of texts. Received: 0 of them. Its columns are 0 'a'"),
+        (
+            "a,b\nx,y\n",
+            {},
+            "1 columns of texts. Received: 0 of them. Its",
+        ),
         ("a,b\nx,y\n", {"text_column": "c"}, "`text_column` must be one column of"),
         ("text,b\nx\n", {}, "as many columns as the first, 2. Received: 1 in line 2"),
         ('text,b\n"x"y,z\n', {}, "in the row that begins in line 2"),

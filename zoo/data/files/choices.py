@@ -3,7 +3,7 @@
 import collections
 import re
 
-from zoo.data.files.table_columns import plain_name, text_of
+from zoo.data.files.table_columns import column_number, plain_name, text_of
 from zoo.data.files.table_files import read_table
 
 # Names of columns, without upper case, spaces and punctuation.
@@ -83,8 +83,11 @@ def _named_columns(table):
     label = next((name for name in LABEL_COLUMNS if name in names), None)
     choices = _numbered(names, (*texts, *begins))
     if texts and label and choices:
-        texts, begins = ([*map(names.index, part)] for part in (texts, begins))
-        return texts, begins, choices, names.index(label)
+        texts, begins = (
+            [column_number(table, "text", name) for name in part]
+            for part in (texts, begins)
+        )
+        return texts, begins, choices, column_number(table, "label", label)
     if table.header or texts or label or choices:
         raise ValueError(
             f"{table.path} must have columns of a text, of choices with numbers such "

@@ -27,10 +27,10 @@ def answer_table(
 ):  # fmt: skip
     """Writes a table again, with the answers of a model in more columns.
 
-    `Task.answer_file` calls it. All columns and line breaks are kept. Only a block of
-    rows is in memory. If it is stopped, the same call continues after the last block;
-    until the end, the answers are in files beside `output`, whose names end in `.part`
-    and `.part.json`.
+    `Task.answer_file` calls it. All columns and line breaks are kept, rows without any
+    value are left out. Only a block of rows is in memory. If it is stopped, the same
+    call continues after the last block; until the end, the answers are in files beside
+    `output`, whose names end in `.part` and `.part.json`.
 
     Args:
         model: `zoo.tasks.Task` or `zoo.TextEnsemble` with a tokenizer.
