@@ -166,6 +166,18 @@ def test_large_numbers_of_labels_and_rare_ones():
     ]
 
 
+def test_shares_of_labels_are_of_texts_or_of_words():
+    sets = {"training": (None, [("x", "y"), ("x",), (), ("x",)])}
+    words = {"training": (None, [["O", "B-A", "O"], ["O"]])}
+    for kind, parts, shares in (
+        (zoo.TextClassifier, sets, "x: 3 (75.0 %); y: 1 (25.0 %)"),
+        (zoo.TokenClassifier, words, "O: 3 (75.0 %); B-A: 1 (25.0 %)"),
+    ):
+        said = []
+        finetuning.summarize(kind, parts, said.append)
+        assert f"2 labels for training: {shares}." in said[0]
+
+
 def test_printable():
     assert printable("a\tb\nc\x00\ud800\uffff") == "a b c\ufffd\ufffd\ufffd"
     assert printable("x" * 1200, 5) == "xxxxx… (1,200 characters)"

@@ -98,6 +98,10 @@ class LabelSetFiles(NamedLabelFiles):
         rows = [tuple(name.decode() for name in row if name) for row in rows]
         return rows, found["all_scores"].numpy()
 
+    def predict_baseline(self, predict, model, sample, texts):
+        """Sets of labels, list of tuples, and the scores of all labels (N, C)."""
+        return predict(*sample, texts, model.labels)
+
     def assess(self, model, labels, predicted, confidence=None):
         """Assesses sets of labels, see `zoo.evaluation.assess_label_sets`."""
         labels, predicted = (

@@ -64,7 +64,7 @@ def answer_table(
     columns = choose_text_columns(table, names, text_column, pair_column)
     count = table.count - (not table.header)
     bar = keras.utils.Progbar(count, unit_name="row", verbose=verbose)
-    keys = ("\t".join(row) for row in texts_of(table, columns))
+    keys = map(repr, texts_of(table, columns))  # different for different texts
     with full_disk_explained(output, "answers"):
         part = WrittenPart(output, "answers", fingerprint(model), keys)
         bar.add(part.state["rows"])
@@ -74,7 +74,7 @@ def answer_table(
             x = x[0] if len(x) == 1 else x
             found = model.files.table_rows(model, x, batch_size)
             lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in found]
-            part.add(map("\t".join, block), "".join(lines).encode())
+            part.add(map(repr, block), "".join(lines).encode())
             bar.add(len(block))
         part.check_size()
         _write(table, output, part.path, schema)
