@@ -76,6 +76,10 @@ def test_single_labels_that_look_like_sets_are_labels(label, tmp_path):
         ('one,"[""a"", NaN]"\n', {}, "a list of labels. Received: .* in line 2"),
         ('one,"[""a"", """"]"\n', {}, "a list of labels. Received: .* in line 2"),
         ("one, \n", {}, "must have a label, a text or a number. .*with `separator`"),
+        ("one,a\n", {"separator": ""}, "of at least one character. Received: ''"),
+        ("one,a\n", {"separator": 5}, "of at least one character. Received: 5"),
+        ("one,|a\n", {"separator": "|"}, r"labels between '\|'. Received: '\|a'"),
+        ("one,1\n", {"label_column": []}, "`label_column` must be one column"),
         ("one,2\n", {"label_column": ["labels"]}, "must hold 0 or 1. Received: '2'"),
         (
             "one,1\n",

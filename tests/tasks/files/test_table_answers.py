@@ -240,6 +240,7 @@ def test_a_full_disk_keeps_the_answers(model, stopped, tmp_path, monkeypatch):
     assert output.read_bytes() == stopped[1].read_bytes()
 
 
+DAY = datetime.date(2020, 1, 31)
 # The columns of a table, its suffix, that of the output, and the columns of the output.
 WRITTEN_VALUES = {
     "CR": ({"text": ["a\rb", "c\r\nd"]}, "jsonl", "csv", None),
@@ -252,9 +253,9 @@ WRITTEN_VALUES = {
         ["predicted_predicted_label", "predicted_score"],
     ),
     "dates": (
-        {"text": ["a"], "day": [datetime.date(2020, 1, 31)]}, "parquet", "jsonl", None),
+        {"text": ["a"], "day": [DAY]}, "parquet", "jsonl", None),
     "dates in Parquet": (
-        {"text": ["a"], "day": [datetime.date(2020, 1, 31)]}, "parquet", "parquet", None),
+        {"text": ["a"], "day": [DAY]}, "parquet", "parquet", None),
     "numbers and nothing": ({"text": ["a", "b"], "n": [None, 1.5]}, "jsonl", "parquet",
                             None),
 }  # fmt: skip

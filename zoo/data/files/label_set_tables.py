@@ -50,7 +50,12 @@ def read_classes(
         ValueError: as of `read_labelled`; or if the labels of a row have another form
             than those of others.
     """
-    several = isinstance(label_column, (list, tuple))
+    if separator is not None and not (isinstance(separator, str) and separator):
+        raise ValueError(
+            "`separator` must be a str of at least one character. Received: "
+            f"{separator!r}."
+        )
+    several = isinstance(label_column, (list, tuple)) and len(label_column) > 0
     first = label_column[0] if several else label_column
     table, columns, rows = labelled_rows(path, text_column, pair_column, first)
     label = columns["label"]

@@ -14,11 +14,12 @@ def read_labelled(
 ):
     """Reads texts and labels from a CSV, TSV, JSON or Parquet file.
 
-    The suffix of the file decides how it is read. Text is in UTF-8, or in UTF-16 with a
-    byte order mark. All but Parquet may be compressed, with the further suffix `.gz` or
-    `.xz`.
+    The suffix of the file decides how it is read, here and wherever a table is read.
+    Text is in UTF-8, or in UTF-16 with a byte order mark. All but Parquet may be
+    compressed, with the further suffix `.gz` or `.xz`.
 
-    - `.csv`: separated by commas, semicolons or tabs, with the quotes of RFC 4180.
+    - `.csv`: separated by commas, semicolons or tabs, with the quotes of RFC 4180. It
+      is an error if several of them separate all rows into equally many columns.
     - `.tsv`, `.txt` or no suffix: separated by tabs. Quotes are characters, as in GLUE,
       unless the whole file is quoted as pandas does it: every field with a quote begins
       and ends with one, and the quotes inside are doubled. Then they are removed.

@@ -34,8 +34,9 @@ def answer_table(
 
     Args:
         model: `zoo.tasks.Task` or `zoo.TextEnsemble` with a tokenizer.
-        data: path of a table with a header: .csv, .tsv, .jsonl or .parquet; all but
-            Parquet may be compressed, as .csv.gz.
+        data: path of a table with a header: .csv, .tsv, .jsonl, .json or .parquet; all
+            but Parquet may be compressed, as .csv.gz. It is read by the rules of
+            `zoo.data.read_labelled`.
         output: path to write: .csv, .tsv, .jsonl or .parquet.
         text_column, pair_column: names or numbers, from 0, of the columns of texts. By
             default they are found by their names; see `zoo.data.read_labelled`.
@@ -48,7 +49,8 @@ def answer_table(
     Raises:
         FileNotFoundError: if there is no such file.
         ValueError: if the file cannot be read, the columns are not found, a text is
-            not a str, or there are answers of other texts or another model to continue.
+            not a str, the output cannot have the columns, or there are answers of other
+            texts or of another model to continue.
     """
     output = pathlib.Path(output)
     if output.suffix.lower() not in TABLE_SUFFIXES:
