@@ -89,10 +89,10 @@ def describe_record(preset):
     if "weights" not in record:
         return record if find_preset(name, fetch=False) is None else None
     path = _directories()[name].parent / record["weights"]["file"]
-    return {**record, "layout": "zoo", "layers": _stored_layers(path)}
+    return {**record, "layout": "zoo", "layers": stored_layers(path)}
 
 
-def _stored_layers(path):
+def stored_layers(path):
     """The first parts of the names in a safetensors file, which begins with them.
 
     It takes a tenth of the time of importing safetensors and numpy.
