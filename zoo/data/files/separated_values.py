@@ -4,6 +4,7 @@ import csv
 import functools
 import re
 
+from zoo.files.lines import read_lines
 from zoo.files.whole_files import open_text
 
 DELIMITERS = ",;\t"  # of CSV
@@ -69,6 +70,24 @@ def tsv_rows(path):
         f"{counts[plain]} lines, or that enclose fields of {counts[quoted]} rows with "
         "line breaks. Save it as CSV."
     )
+
+
+def read_columns(path, columns):
+    """Yields the chosen columns of each line that is not blank, a list of str.
+
+    They are separated by tabs. There is no header, and quotes are characters. `columns`
+    are ints from 0. ValueError if a line has too few columns.
+    """
+    count = max(columns) + 1
+    for number, line in enumerate(read_lines(path, "\n"), start=1):
+        cells = line.split("\t")
+        if line.strip() and len(cells) < count:
+            raise ValueError(
+                f"Every line of {path} must have at least {count} columns, separated "
+                f"by tabs. Received: {len(cells)} in line {number}: {line!r:.60}."
+            )
+        if line.strip():
+            yield [cells[column] for column in columns]
 
 
 def _first_record(path):

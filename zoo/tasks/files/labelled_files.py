@@ -6,6 +6,12 @@ from zoo.data import read_labelled
 from zoo.tasks.files.text_files import TextFiles
 
 
+def check_no_columns(rule, *columns):
+    """Raises ValueError with the rule if one of the columns is not None."""
+    if any(column is not None for column in columns):
+        raise ValueError(f"{rule} Received: {columns}. Leave them out.")
+
+
 class LabelledFiles(TextFiles):
     """Reads labelled rows from files; scores, answers and reports of their task.
 
