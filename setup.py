@@ -78,6 +78,12 @@ setup(
         "zoo": [
             *("py.typed", "*.pyi", "guides/*.md", "text/*/*.npz", "text/*/*.json"),
             *("visualize/*.html", "visualize/*.js"),
+        ],
+        "zoo._presets": ["*/published.json", "*/README.md", "*/*/*"],
+    },
+    exclude_package_data={
+        "zoo._presets": ["*/*/*.png", "*/*/*.svg"]
+        + [f"{folder[:-1]}weights.safetensors" for folder in MORE],
     },
     install_requires=[
         f"tensorflow{TESTED}",

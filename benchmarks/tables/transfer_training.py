@@ -58,7 +58,7 @@ class Recipe:
     errors: dict = dataclasses.field(default_factory=dict)
 
 
-ALL = {"layer_decay": LAYER_DECAY, "triangle": True, "order": "gradual"}
+ALL_TECHNIQUES = {"layer_decay": LAYER_DECAY, "triangle": True, "order": "gradual"}
 RECIPES = {
     "scratch": Recipe("from scratch", "random", errors={"trec6": 13.36, "imdb": 9.93}),
     "full": Recipe("full fine-tuning", errors={"trec6": 6.86, "imdb": 6.87}),
@@ -69,7 +69,9 @@ RECIPES = {
     ),
     "triangle": Recipe("+ slanted triangle", layer_decay=LAYER_DECAY, triangle=True),
     "gradual": Recipe(
-        "+ gradual unfreezing: ULMFiT", **ALL, errors={"trec6": 5.69, "imdb": 5.0}
+        "+ gradual unfreezing: ULMFiT",
+        **ALL_TECHNIQUES,
+        errors={"trec6": 5.69, "imdb": 5.0},
     ),
     "last_layer": Recipe(
         "last layer only", order="last_layer", errors={"trec6": 16.09, "imdb": 6.49}
@@ -80,7 +82,7 @@ RECIPES = {
     "unadapted": Recipe(
         "ULMFiT, language model not fine-tuned",
         "pretrained",
-        **ALL,
+        **ALL_TECHNIQUES,
         errors={"trec6": 6.38, "imdb": 6.99},
     ),
 }

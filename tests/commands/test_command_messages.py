@@ -37,11 +37,13 @@ from zoo.commands.main import main
 for line in {list(WRONG_NAMES)!r}:
     result = click.testing.CliRunner().invoke(main, line.split())
     print(result.output.splitlines()[-1])
+for line in ("list", "info bert_mini_en_uncased_books"):
+    assert click.testing.CliRunner().invoke(main, line.split()).exit_code == 0
 assert "tensorflow" not in sys.modules and "numpy" not in sys.modules
 """
 
 
-def test_wrong_names_are_answered_without_tensorflow(tmp_path):
+def test_wrong_names_and_info_are_answered_without_tensorflow(tmp_path):
     (tmp_path / "d").touch()
     lines = run_python(PROGRAM, cwd=tmp_path).stdout.splitlines()
     for line, (command, message) in zip(lines, WRONG_NAMES.items(), strict=True):

@@ -47,8 +47,8 @@ PICKLED = [
     if row.layout in (HUB, "fairseq", "many_langs", "fastai", "mt_lstm")
 ]
 # Those whose weights may have any name.
-CHOSEN = ["bert google", "bert model_garden", "gpt2 openai", "elmo hdf5", "elmo tf1"]
-CHOSEN += ["fastai", "cove"]
+DEFAULT_LAYOUTS = ["bert google", "bert model_garden", "gpt2 openai", "elmo hdf5"]
+DEFAULT_LAYOUTS += ["elmo tf1", "fastai", "cove"]
 STUBS = ("tensor2tensor", "model_garden")  # whose tokens are too few to split texts
 SLOW = pytest.mark.slow
 
@@ -228,7 +228,7 @@ def test_code_in_a_pickle_is_refused_and_not_executed(name, damaged, tmp_path):
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", DEFAULT_LAYOUTS)
 def test_one_of_several_checkpoints_is_chosen(name, damaged):
     path = damaged(DIRECTORIES[name])
     expected, (first,) = read_source(path), find_arrays(path)

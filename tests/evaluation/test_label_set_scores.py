@@ -95,4 +95,17 @@ def test_baselines_predict_sets():
     assert [{*row} for row in found] == [{"r", "c"}, set(), {"r"}]
     assert tfidf_label_sets(["a", "b"], [("x",), ("x",)], ["c"]) == [("x",)]
     assert tfidf_label_sets(["a", "b"], [(), ()], ["c"]) == [()]
+    labels = ("never", "r", "c")
+    for predict in (frequent_label_set, tfidf_label_sets):
+        found, scores = predict(texts, sets, texts, labels)
+        assert found == predict(texts, sets, texts)
+        assessed = assess_label_sets(sets, found, labels, scores)
+        precision = assessed.values()["average_precision"]
+        # Equal scores have the share of the texts as precision, 2/6 and 3/6.
+        share = (2 / 6 + 3 / 6) / 3
+        wanted = share if predict is frequent_label_set else 2 / 3
+        assert precision == pytest.approx(wanted) and not scores[:, 0].any()
+    assert tfidf_label_sets(["", " "], [("c",), ()], ["c"], labels)[1].tolist() == [
+        [0, 0, 0.5]
+    ]
     assert label_matrix([("r",), ()], ["c", "r"]).tolist() == [[0, 1], [0, 0]]

@@ -32,5 +32,5 @@ def test_lines_of_a_corpus_have_ends(tmp_path):
     lines = ["a\n", " b\n", "c\u2028d\n", "\n", "last"]
     assert [*corpus_lines(texts)] == ["a\nb", "c", *lines]
     path.write_bytes("é".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"a\.txt must be a complete file of text"):
+    with pytest.raises(ValueError, match=r"a\.txt must be text in UTF-8"):
         [*read_lines(path)]

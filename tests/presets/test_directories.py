@@ -9,6 +9,7 @@ import tiny
 from command_line import run
 
 import zoo
+from zoo.presets.directories import stored_layers
 from zoo.registry import build_backbone, describe
 from zoo.text import WordPieceTokenizer
 
@@ -155,3 +156,10 @@ def test_what_is_not_read_is_named(tmp_path, files, message):
     with pytest.raises((FileNotFoundError, ValueError), match=message) as raised:
         zoo.from_preset(tmp_path)
     assert str(tmp_path) in str(raised.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 99, b"\2\0\0\0\0\0\0\0[]"])
+def test_a_damaged_file_of_weights_is_named(content, tmp_path):
+    (tmp_path / "weights.safetensors").write_bytes(content)
+    with pytest.raises(ValueError, match="must be a complete file of safetensors"):
+        stored_layers(tmp_path / "weights.safetensors")

@@ -6,11 +6,7 @@ from zoo.data.files.choices import read_choices
 from zoo.data.files.conll import read_conll, write_conll
 from zoo.data.files.corpus import read_documents, split_sentences, tokenize_documents
 from zoo.data.files.glue import read_glue
-from zoo.data.files.label_set_tables import (
-    find_separator,
-    holds_label_sets,
-    read_label_sets,
-)
+from zoo.data.files.label_set_tables import find_separator, read_classes
 from zoo.data.files.labelled_tables import as_numbers, hash_split, read_labelled
 from zoo.data.files.squad import (
     Answer,
@@ -20,7 +16,8 @@ from zoo.data.files.squad import (
     write_squad,
     write_squad_predictions,
 )
-from zoo.data.files.table_streams import TableStream, open_table, write_table
+from zoo.data.files.table_files import open_table
+from zoo.data.files.table_writing import write_table
 from zoo.data.files.tfrecords import read_records, unmask, write_records
 from zoo.data.files.training_texts import read_texts
 from zoo.data.files.word_corpus import (
@@ -62,7 +59,6 @@ __all__ = [
     "QuestionPacker",
     "SeparatePacker",
     "SkipGrams",
-    "TableStream",
     "TokenStreams",
     "WordCorpus",
     "WordPacker",
@@ -76,16 +72,15 @@ __all__ = [
     "features_of",
     "find_separator",
     "hash_split",
-    "holds_label_sets",
     "mask_tokens",
     "open_table",
     "pair_batches",
     "plan_batches",
     "read_choices",
+    "read_classes",
     "read_conll",
     "read_documents",
     "read_glue",
-    "read_label_sets",
     "read_labelled",
     "read_records",
     "read_squad",

@@ -61,10 +61,26 @@ def majority_label(texts, labels, new_texts):
     return [_most_frequent(labels)] * len(_columns(new_texts)[0])
 
 
-def frequent_label_set(texts, label_sets, new_texts):
-    """Predicts the most frequent set of labels for every text."""
+def frequent_label_set(texts, label_sets, new_texts, labels=None):
+    """Predicts the most frequent set of labels for every text.
+
+    `labels` and the result are those of `tfidf_label_sets`. The score of a label is its
+    share of the texts for training.
+    """
     best = _most_frequent(tuple(sorted(row)) for row in label_sets)
-    return [best] * len(_columns(new_texts)[0])
+    names = sorted({name for row in label_sets for name in row})
+    shares = label_matrix(label_sets, names).mean(axis=0)
+    count = len(_columns(new_texts)[0])
+    return _with_scores([best] * count, names, np.tile(shares, (count, 1)), labels)
+
+
+def _with_scores(predicted, names, scores, labels):
+    """Predicted sets; with `labels` also their scores, from those of `names` (N, C)."""
+    if labels is None:
+        return predicted
+    found = np.zeros((len(predicted), len(labels)))
+    found[:, [labels.index(name) for name in names]] = scores
+    return predicted, found
 
 
 def mean_number(texts, numbers, new_texts):
@@ -167,7 +183,7 @@ def _tfidf_shares(texts, labels, new_texts):
     return model.predict_proba(held_out)
 
 
-def tfidf_label_sets(texts, label_sets, new_texts):
+def tfidf_label_sets(texts, label_sets, new_texts, labels=None):
     """Predicts sets of labels by TF-IDF, and a logistic regression for each label.
 
     The features are those of `tfidf_label`. The threshold of the probabilities, one for
@@ -175,9 +191,11 @@ def tfidf_label_sets(texts, label_sets, new_texts):
 
     Args:
         label_sets: list of tuples of labels.
+        labels: tuple of str (C,), those of the scores, or None for no scores.
 
     Returns:
-        list of tuples of labels.
+        list of tuples of labels; or with `labels` a pair of them and the probability of
+        each label, float (N, C), 0 for a label without a text for training.
     """
     import_library("sklearn", NEEDED_BY)
     from sklearn.linear_model import LogisticRegression
@@ -187,7 +205,7 @@ def tfidf_label_sets(texts, label_sets, new_texts):
     names = sorted({name for row in label_sets for name in row})
     count = len(_columns(new_texts)[0])
     if not names or _without_words(texts):
-        return frequent_label_set(texts, label_sets, new_texts)
+        return frequent_label_set(texts, label_sets, new_texts, labels)
     features, held_out = _tfidf(texts, new_texts, len(names))
     true = label_matrix(label_sets, names)
     known, found = np.zeros(true.shape), np.zeros((count, len(names)))
@@ -206,7 +224,8 @@ def tfidf_label_sets(texts, label_sets, new_texts):
             )[:, 1]
     chosen = found >= best_thresholds(true, known)
     pairs = (zip(names, row, strict=True) for row in chosen)
-    return [tuple(name for name, yes in row if yes) for row in pairs]
+    predicted = [tuple(name for name, yes in row if yes) for row in pairs]
+    return _with_scores(predicted, names, found, labels)
 
 
 def tfidf_choice(texts, labels, new_texts):

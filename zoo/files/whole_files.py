@@ -1,5 +1,7 @@
 """Opens compressed files, and writes files and directories completely or not at all."""
 
+import codecs
+import collections
 import contextlib
 import errno
 import gzip
@@ -25,6 +27,7 @@ DAMAGE_ERRORS = (
     zlib.error,
 )
 
+TEXT_BLOCK = 2**16  # bytes that are decoded at once, to find a wrong one
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DENIED_ACCESS = (errno.EACCES, errno.EPERM, errno.EROFS)
 NO_PLACE = (errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP)
@@ -56,22 +59,63 @@ def open_any(path, mode="rb", **options):
 
 @contextlib.contextmanager
 def open_text(path, newline=None):
-    """Opens a UTF-8 file for reading, see `open_any`; a byte order mark is left out.
+    """Opens a file of text for reading, see `open_any`.
 
-    OSError if there is no such file, or it is a directory. ValueError in the block if
-    it is damaged or not UTF-8.
+    It is in UTF-8, or in UTF-16 with a byte order mark. The mark is left out. OSError
+    if there is no such file, or it is a directory. ValueError in the block if it is
+    damaged or has another encoding; the message names the byte and the line.
     """
     path = pathlib.Path(path)
+    encoding = "utf-8-sig"
     try:
-        with open_any(path, "rt", encoding="utf-8-sig", newline=newline) as file:
-            yield file
+        with open_any(path) as file:
+            first = file.peek(2)[:2]
+            if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                encoding = "utf-16"
+            elif first.count(0) == 1:  # UTF-16 without a mark
+                raise _encoding_error(path, 0, first.find(0), 1, "UTF-16")
+            with io.TextIOWrapper(file, encoding, newline=newline) as text:
+                yield text
     except IsADirectoryError as error:
         raise IsADirectoryError(f"{path} is a directory. Give its files.") from error
+    except UnicodeDecodeError as error:
+        former = "UTF-16" if encoding == "utf-16" else "WINDOWS-1252"
+        byte, place = error.object[error.start], _place_of_damage(path, encoding)
+        raise _encoding_error(path, byte, *place, former) from error
     except DAMAGE_ERRORS as error:
         raise ValueError(
-            f"{path} must be a complete file of text in UTF-8. Received: {error}. "
-            "Copy or convert it again."
+            f"{path} must be a complete {path.suffix} file. Received: {error}. Copy or "
+            "compress the file again."
         ) from error
+
+
+def _encoding_error(path, byte, position, line, former):
+    return ValueError(
+        f"{path} must be text in UTF-8. Received: byte 0x{byte:02x} at position "
+        f"{position}, in line {line}. Save the file as UTF-8, for example with `iconv "
+        f"-f {former} -t UTF-8`."
+    )
+
+
+def _place_of_damage(path, encoding):
+    """Position and line of the first byte of a file that cannot be decoded."""
+    if not path.is_file():  # a pipe, which cannot be read again
+        return "unknown", "unknown"
+    # The decoder of utf-8-sig gives positions after the mark.
+    decoder = codecs.getincrementaldecoder(encoding.removesuffix("-sig"))()
+    begin, counts, block = 0, collections.Counter(), b" "
+    with open_any(path) as file:
+        while block:
+            block = file.read(TEXT_BLOCK)
+            kept = len(decoder.getstate()[0])  # the bytes of half a character
+            try:
+                counts.update(decoder.decode(block, not block))
+            except UnicodeDecodeError as error:
+                counts.update(error.object[: error.start].decode(encoding, "ignore"))
+                begin += error.start - kept
+                break
+            begin += len(block)
+    return begin, 1 + (counts["\n"] or counts["\r"])
 
 
 def check_file_name(path, zipped=True):

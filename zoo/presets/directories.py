@@ -3,10 +3,9 @@
 import difflib
 import functools
 import importlib.util
+import json
 import os
 import pathlib
-
-import safetensors
 
 from zoo.files.state_files import read_state
 from zoo.presets.hubs import cache_root, download
@@ -99,9 +98,25 @@ def describe_record(preset):
     path = _directories()[name].parent / record["weights"]["file"]
     if not path.is_file():  # it is in the other package
         return record
-    with safetensors.safe_open(path, "numpy") as file:
-        layers = sorted({key.split("/")[0] for key in file.keys()})
-    return {**record, "layout": "zoo", "layers": layers}
+    return {**record, "layout": "zoo", "layers": stored_layers(path)}
+
+
+def stored_layers(path):
+    """The first parts of the names in a safetensors file, which begins with them.
+
+    It takes a tenth of the time of importing safetensors and numpy.
+    """
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = file.read(size if size < path.stat().st_size else 0)
+    try:
+        names = json.loads(header).keys() - {"__metadata__"}
+    except (ValueError, RecursionError, AttributeError) as error:
+        raise ValueError(
+            f"{path} must be a complete file of safetensors. Received: one without its "
+            "header. Install keras-context-zoo again."
+        ) from error
+    return sorted({name.split("/")[0] for name in names})
 
 
 def shipped_directory(name):

@@ -72,7 +72,7 @@ def test_choices_of_unequal_number_in_json(tmp_path):
     row = {"text": "a", "choice_0": "b", "label": 0}
     path = tmp_path / "a.json"
     path.write_text(json.dumps([{**row, "choice_1": "c"}, row]))
-    message = "None in object 2. All rows must have the same"
+    message = "None in object 2, column 'choice_1'"
     with pytest.raises(ValueError, match=message):
         read_choices(path)
 

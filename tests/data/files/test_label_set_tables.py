@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from zoo.data import find_separator, holds_label_sets, read_label_sets
+from zoo.data import find_separator, read_classes
 
 TEXTS, SETS = ["one", "two", "three"], [("a", "b"), (), ("c",)]
 HEADER = "text,labels\n"
@@ -16,6 +16,11 @@ FILES = {
         "a.csv",
         HEADER + 'one,"[""a"", ""b""]"\ntwo,[]\nthree,"[""c""]"\n',
         {},
+    ),
+    "lists with a separator": (
+        "a.csv",
+        HEADER + 'one,"["" a"", ""b""]"\ntwo,[]\nthree,c\n',
+        {"separator": "|"},
     ),
     "json lines": (
         "a.jsonl",
@@ -43,19 +48,38 @@ def test_forms_of_sets(name, tmp_path):
     file, content, options = FILES[name]
     path = tmp_path / file
     path.write_text(content)
-    texts, labels = read_label_sets(path, **options)
+    texts, labels = read_classes(path, **options)
     wanted = (TEXTS, [*"xyz"]) if name == "pairs" else TEXTS
     assert texts == wanted and labels == SETS
-    columns = {k: v for k, v in options.items() if k != "separator"}
-    assert holds_label_sets(path, **columns) == ("separator" not in options)
+    # A model with a separator reads the same file without the option.
+    separator = options.pop("separator", "%")
+    assert read_classes(path, **options, default_separator=separator)[1] == SETS
+
+
+def test_labels_that_are_numbers_are_str(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "one", "label": [1, true, 0.5]}\n')
+    assert read_classes(tmp_path / "a.jsonl")[1] == [("1", "True", "0.5")]
+
+
+@pytest.mark.parametrize("label", ["a|b", "[a", "[1"])
+def test_single_labels_that_look_like_sets_are_labels(label, tmp_path):
+    (tmp_path / "a.csv").write_text(HEADER + f"one,{label}\ntwo,b\n")
+    assert read_classes(tmp_path / "a.csv")[1] == [label, "b"]
 
 
 @pytest.mark.parametrize(
     "content, options, message",
     [
-        ("one,a\n", {}, "a list of labels. Received: 'a' in line 2"),
-        ("one,a||b\n", {"separator": "|"}, r"list of labels between '\|'.*'a\|\|b'"),
-        ('one,"[1, 2]"\n', {}, r"a list of labels. Received: '\[1, 2\]' in line 2"),
+        ("one,[]\ntwo,a\n", {}, "a list of labels. Received: 'a' in line 3"),
+        ("one,a||b\n", {"separator": "|"}, r"labels between '\|'.*'a\|\|b' in line 2"),
+        ('one,"[""a"", null]"\n', {}, "a list of labels. Received: .* in line 2"),
+        ('one,"[""a"", NaN]"\n', {}, "a list of labels. Received: .* in line 2"),
+        ('one,"[""a"", """"]"\n', {}, "a list of labels. Received: .* in line 2"),
+        ("one, \n", {}, "must have a label, a text or a number. .*with `separator`"),
+        ("one,a\n", {"separator": ""}, "of at least one character. Received: ''"),
+        ("one,a\n", {"separator": 5}, "of at least one character. Received: 5"),
+        ("one,|a\n", {"separator": "|"}, r"labels between '\|'. Received: '\|a'"),
+        ("one,1\n", {"label_column": []}, "`label_column` must be one column"),
         ("one,2\n", {"label_column": ["labels"]}, "must hold 0 or 1. Received: '2'"),
         (
             "one,1\n",
@@ -69,7 +93,7 @@ def test_forms_of_sets(name, tmp_path):
 def test_wrong_files(content, options, message, tmp_path):
     (tmp_path / "a.csv").write_text(HEADER + content)
     with pytest.raises(ValueError, match=message):
-        read_label_sets(tmp_path / "a.csv", "text", **options)
+        read_classes(tmp_path / "a.csv", "text", **options)
 
 
 def test_a_separator_is_found_in_labels_that_look_like_sets():

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from report_runs import finetune, write_table
 import zoo
 from zoo.programs.finetune import finetuning
 from zoo.programs.finetune.data_summary import data_lines, describe_data
+from zoo.programs.finetune.labelled_rows import RowFiles
 from zoo.programs.finetune.progress import check_output
 from zoo.visualize.plain_text import printable
 
@@ -164,6 +166,29 @@ def test_large_numbers_of_labels_and_rare_ones():
         "3 labels for training: x: 3 (50.0 %); \ufffd: 2 (33.3 %); y: 1 (16.7 %).",
         "Labels that occur once for training: y.",
     ]
+
+
+def test_only_a_model_that_is_saved_is_compiled_again(tmp_path):
+    data = write_table(tmp_path / "a.tsv", ["a", "b", "c"], ["x", "y", "x"])
+    for output in (None, tmp_path / "m.keras"):
+        model = mock.Mock(files=zoo.TextClassifier.files)
+        model.get_compile_config.return_value = {"optimizer": {}}
+        trainer = mock.Mock(return_value=(model, {}))
+        files = RowFiles(data)
+        finetuning.run("no preset", files, "text_classifier", output, trainer=trainer)
+        assert model.compile_from_config.called == (output is not None)
+
+
+def test_shares_of_labels_are_of_texts_or_of_words():
+    sets = {"training": (None, [("x", "y"), ("x",), (), ("x",)])}
+    words = {"training": (None, [["O", "B-A", "O"], ["O"]])}
+    for kind, parts, shares in (
+        (zoo.TextClassifier, sets, "x: 3 (75.0 %); y: 1 (25.0 %)"),
+        (zoo.TokenClassifier, words, "O: 3 (75.0 %); B-A: 1 (25.0 %)"),
+    ):
+        said = []
+        finetuning.summarize(kind, parts, said.append)
+        assert f"2 labels for training: {shares}." in said[0]
 
 
 def test_printable():

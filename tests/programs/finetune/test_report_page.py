@@ -133,7 +133,7 @@ class OneLabel:
 def test_a_label_without_rows_has_no_scores(classified):
     _, report, _, _ = classified
     rows = ["a", "b", "c"], ["always", "once", "always"]
-    found = assess_model(OneLabel(), rows, {"majority": ["always"] * 3}, 0)
+    found = assess_model(OneLabel(), rows, {"majority": (["always"] * 3, None)}, 0)
     never, always, once = found["tables"]["Scores of each label"]
     no_scores = dict.fromkeys(("precision", "recall", "f1"))
     assert never == {"label": "never", **no_scores, "support": 0}

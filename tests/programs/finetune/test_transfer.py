@@ -141,6 +141,11 @@ def test_the_command_line_has_the_recipe(causal, table, tmp_path):
         (["--unlabeled", "TABLE"], "--unlabeled needs --recipe", 2),
         (["--language-model-epochs", 2], "needs --recipe", 2),
         (["--new-labels"], "--new-labels needs a .keras file", 2),
+        (
+            ["--new-labels", "--recipe", "ulmfit"],
+            "--new-labels needs a .keras file",
+            2,
+        ),
         (["--recipe", "ulmfit", "--token-budget", 64], "Leave it out, or leave", 1),
         (["--recipe", "ulmfit", "--learning-rate", "auto"], "a number. Received", 1),
         (["--recipe", "ulmfit", "--task", "text_regressor"], "text classifiers", 1),

@@ -1,16 +1,22 @@
 """Answers of models as columns of tables, of any format and size."""
 
 import csv
+import datetime
 import gzip
 import json
+import os
+import shutil
 
 import numpy as np
 import pytest
 import tiny
 from command_line import run
+from disk import full_disk
 from tiny_bert import tiny_bert
 
 import zoo
+from zoo.data import write_table
+from zoo.data.files import table_writing
 from zoo.tasks.files import table_answers
 
 TEXTS = ["a good film", 'the "bad" one,\nwith a line break', "", "good; bad"] * 3
@@ -107,6 +113,199 @@ def test_a_stopped_call_continues(model, tmp_path, monkeypatch):
         model.answer_file(other, output, verbose=0)
 
 
+@pytest.fixture(scope="module")
+def stopped(model, tmp_path_factory):
+    """Copies of the folder of an output, as it is if a process is killed.
+
+    They are made before and after each step that a process cannot take back. Returns
+    the folders and the file of a complete run.
+    """
+    folder, copies = tmp_path_factory.mktemp("stopped"), []
+    (folder / "run").mkdir()
+    data = write(folder / "a.csv")
+
+    def copy():
+        copies.append(folder / f"copy_{len(copies)}")
+        shutil.copytree(folder / "run", copies[-1])
+
+    def watched(function):
+        def call(*arguments, **options):
+            copy()
+            found = function(*arguments, **options)
+            copy()
+            return found
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_answers, "ROWS_IN_BLOCK", 5)
+        for name in ("fsync", "replace", "unlink"):
+            patch.setattr(os, name, watched(getattr(os, name)))
+        model.answer_file(data, folder / "run" / "out.csv", verbose=0)
+    return copies, folder / "run" / "out.csv"
+
+
+def visible_files(folder):
+    return {path.name for path in folder.iterdir() if path.name[0] != "."}
+
+
+def test_a_kill_at_any_step_changes_no_byte(model, stopped, tmp_path):
+    copies, complete = stopped
+    data, states = write(tmp_path / "a.csv"), set()
+    for number, copy in enumerate(copies):
+        folder = shutil.copytree(copy, tmp_path / str(number))
+        states.add(frozenset(visible_files(folder)))
+        assert model.answer_file(data, folder / "out.csv", verbose=0) == 12
+        assert (folder / "out.csv").read_bytes() == complete.read_bytes()
+        assert visible_files(folder) == {"out.csv"}
+    assert {"out.csv", "out.csv.part", "out.csv.part.json"} in states
+
+
+@pytest.fixture
+def half(stopped, tmp_path):
+    """The folder of an output, killed after five rows."""
+    records = [copy / "out.csv.part.json" for copy in stopped[0]]
+    found = [
+        r for r in records if r.exists() and json.loads(r.read_text())["rows"] == 5
+    ]
+    return shutil.copytree(found[0].parent, tmp_path / "half")
+
+
+CHANGES = {
+    "nothing": {},
+    "another column": {"id": [f"new {number}" for number in range(12)]},
+    "a text that is not done": {"text": [*TEXTS[:11], "a new text"]},
+    "a text that is done": {"text": ["a new text", *TEXTS[1:]]},
+    "fewer rows": {name: values[:4] for name, values in COLUMNS.items()},
+    "more rows": {name: values * 2 for name, values in COLUMNS.items()},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_tables(change, model, half, tmp_path):
+    columns = {**COLUMNS, **CHANGES[change]}
+    data, output = write(tmp_path / "b.csv", columns), half / "out.csv"
+    if change in ("a text that is done", "fewer rows"):
+        with pytest.raises(ValueError, match="answers of other texts or of another"):
+            model.answer_file(data, output, verbose=0)
+        return
+    model.answer_file(data, output, verbose=0)
+    found = read(output)
+    assert {name: found[name] for name in COLUMNS} == columns
+    wanted = model.answer(columns["text"])["label"].tolist()
+    assert found["predicted_label"] == wanted
+
+
+@pytest.mark.parametrize("damage", ["weights", "labels", "column", "part", "record"])
+def test_changed_models_options_and_parts(damage, model, half, tmp_path):
+    data, options = write(tmp_path / "b.csv"), {"verbose": 0}
+    backbone = tiny_bert()
+    if damage in ("weights", "labels"):  # other weights of the head, or other names
+        labels = tiny.LABELS[::-1] if damage == "labels" else tiny.LABELS
+        other = zoo.TextClassifier(backbone, backbone.tokenizer, labels=labels)
+        other.set_weights([w + (damage == "weights") for w in model.get_weights()])
+        model = other
+    elif damage == "column":
+        options["text_column"] = "label"
+    else:
+        lost = "out.csv.part" if damage == "part" else "out.csv.part.json"
+        (half / lost).unlink()
+        assert model.answer_file(data, half / "out.csv", **options) == 12
+        return
+    with pytest.raises(ValueError, match="answers of other texts or of another model"):
+        model.answer_file(data, half / "out.csv", **options)
+    (half / "out.csv.part.json").unlink()
+    assert model.answer_file(data, half / "out.csv", **options) == 12
+
+
+def test_a_threshold_is_a_part_of_a_model():
+    backbone = tiny_bert()
+    options = {"labels": tiny.LABELS, "multi_label": True}
+    model = zoo.TextClassifier(backbone, backbone.tokenizer, **options)
+    before = table_answers.fingerprint(model)
+    model.find_thresholds(["a good film", "a bad film"], [["good"], ["bad"]])
+    assert model.options["threshold"] != 0.5
+    assert table_answers.fingerprint(model) != before
+
+
+def test_a_full_disk_keeps_the_answers(model, stopped, tmp_path, monkeypatch):
+    monkeypatch.setattr(table_answers, "ROWS_IN_BLOCK", 5)
+    data, output = write(tmp_path / "a.csv"), tmp_path / "out.csv"
+    size = stopped[1].stat().st_size
+    for limit in (0, size // 4, size // 2, size - 1):
+        with pytest.raises(OSError, match="keeps the answers so far"), full_disk(limit):
+            model.answer_file(data, output, verbose=0)
+        assert not output.exists()
+    model.answer_file(data, output, verbose=0)
+    assert output.read_bytes() == stopped[1].read_bytes()
+
+
+DAY = datetime.date(2020, 1, 31)
+# The columns of a table, its suffix, that of the output, and the columns of the output.
+WRITTEN_VALUES = {
+    "CR": ({"text": ["a\rb", "c\r\nd"]}, "jsonl", "csv", None),
+    "CR in TSV": ({"text": ["a\rb", "c\r\nd"]}, "jsonl", "tsv", None),
+    "tabs and quotes": ({"text": ['a\t"b"', '"']}, "csv", "tsv", None),
+    "names of answers": (
+        {"text": ["a"], "label": ["x"], "predicted_label": ["y"], "score": ["1"]},
+        "csv",
+        "jsonl",
+        ["predicted_predicted_label", "predicted_score"],
+    ),
+    "dates": (
+        {"text": ["a"], "day": [DAY]}, "parquet", "jsonl", None),
+    "dates in Parquet": (
+        {"text": ["a"], "day": [DAY]}, "parquet", "parquet", None),
+    "numbers and nothing": ({"text": ["a", "b"], "n": [None, 1.5]}, "jsonl", "parquet",
+                            None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRITTEN_VALUES)
+def test_values_are_written_as_they_are(case, model, tmp_path):
+    columns, suffix, written, names = WRITTEN_VALUES[case]
+    data, output = write(tmp_path / f"a.{suffix}", columns), tmp_path / f"out.{written}"
+    model.answer_file(data, output, verbose=0)
+    found = read(output)
+    assert [*found][len(columns) :] == (names or ["label", "score"])
+    if case == "dates":
+        columns = {**columns, "day": ["2020-01-31"]}
+    assert {name: found[name] for name in columns} == columns
+
+
+def test_parquet_has_the_types_of_all_rows(tmp_path, monkeypatch):
+    """Also if the first rows have no labels, or only whole numbers."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(table_writing, "ROWS_IN_BLOCK", 2)
+    rows = [[1, []], [2, []], [0.5, ["a"]]]
+    write_table(tmp_path / "a.parquet", ["n", "labels"], lambda: iter(rows))
+    assert read(tmp_path / "a.parquet") == {
+        "n": [1, 2, 0.5],
+        "labels": [[], [], ["a"]],
+    }
+    with pytest.raises(ValueError, match="must have one type. .* Write .jsonl or .csv"):
+        write_table(tmp_path / "a.parquet", ["n"], lambda: iter([[1]] * 2 + [["a"]]))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_format_without_repeated_names(suffix, model, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.csv").write_text("text,x,x\na,1,2\n")
+    with pytest.raises(ValueError, match=r"different names. Received: \['x'\]"):
+        model.answer_file(tmp_path / "a.csv", tmp_path / f"o.{suffix}", verbose=0)
+    model.answer_file(tmp_path / "a.csv", tmp_path / "o.csv", verbose=0)
+    first, row = (tmp_path / "o.csv").read_text().splitlines()
+    assert first == "text,x,x,label,score" and row.startswith("a,1,2,")
+
+
+def test_columns_of_parquet_are_checked_before_the_work(model, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "n": 1}\n{"text": "b", "n": "x"}')
+    with pytest.raises(ValueError, match="must have one type"):
+        model.answer_file(tmp_path / "a.jsonl", tmp_path / "o.parquet", verbose=0)
+    assert [*tmp_path.iterdir()] == [tmp_path / "a.jsonl"]
+
+
 def test_other_tasks(tmp_path):
     backbone = tiny_bert()
     tokenizer = backbone.tokenizer
@@ -141,10 +340,14 @@ def test_other_tasks(tmp_path):
 @pytest.mark.parametrize(
     "content, options, message",
     [
-        ("a,b\nx,y\n", {}, "must have 1 columns of texts. Received: 0 of the columns"),
+        (
+            "a,b\nx,y\n",
+            {},
+            "1 columns of texts. Received: 0 of them. Its",
+        ),
         ("a,b\nx,y\n", {"text_column": "c"}, "`text_column` must be one column of"),
-        ("text,b\nx\n", {}, "must have 2 columns. Received: 1 in line 2"),
-        ('text,b\n"x"y,z\n', {}, "quotes as of RFC 4180. .* begins in line 2"),
+        ("text,b\nx\n", {}, "as many columns as the first, 2. Received: 1 in line 2"),
+        ('text,b\n"x"y,z\n', {}, "in the row that begins in line 2"),
         ("", {}, "must have rows"),
     ],
 )
@@ -159,10 +362,10 @@ def test_wrong_tables(model, content, options, message, tmp_path):
 
 def test_wrong_texts_and_names(model, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": 3}\n')
-    with pytest.raises(ValueError, match="must be a string. Received: 3 in row 1"):
+    with pytest.raises(ValueError, match="must be a string. Received: 3 in line 1"):
         model.answer_file(tmp_path / "a.jsonl", tmp_path / "out.csv", verbose=0)
     (tmp_path / "b.jsonl").write_text('{"text": "a"}\n[1]\n')
-    with pytest.raises(ValueError, match="one JSON object in each line.* in line 2"):
+    with pytest.raises(ValueError, match="one JSON object per line.* list in line 2"):
         model.answer_file(tmp_path / "b.jsonl", tmp_path / "out.csv", verbose=0)
     with pytest.raises(ValueError, match="The output must end in .csv"):
         model.answer_file(tmp_path / "a.jsonl", tmp_path / "out.txt", verbose=0)

@@ -9,6 +9,7 @@ from places import GOLDENS
 from zoo.text import FastaiTokenizer, train_fastai_vocabulary
 from zoo.text.english.fastai_rules import NULL
 from zoo.text.english.fastai_splitting import SPECIALS, FastaiSplitter
+from zoo.text.english.fastai_training import count_tokens
 from zoo.text.english.html_entities import named_references, unescape
 
 EXPECTED = json.loads((GOLDENS / "fastai.json").read_text("utf-8"))
@@ -141,6 +142,10 @@ def test_rows_end_where_the_next_document_begins(tokenizer):
     assert tokenizer.detokenize(ragged).numpy().tolist() == expected
     dense = ragged.to_tensor(tokenizer.pad_id)
     assert tokenizer.detokenize(dense).numpy().tolist() == expected
+
+
+def test_special_tokens_in_texts_are_counted_with_the_others():
+    assert count_tokens(["xxbos a", "b"])["xxbos"] == 3
 
 
 @pytest.mark.slow

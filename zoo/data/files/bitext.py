@@ -1,5 +1,6 @@
 """Files of texts and their translations."""
 
+from zoo.data.files.separated_values import read_columns
 from zoo.files.lines import read_lines
 
 
@@ -22,8 +23,8 @@ def read_bitext(path, target=None, columns=(0, 1)):
             have different numbers of lines, or a file is damaged or not UTF-8. The
             message names the file and the line.
     """
-    lines = [*read_lines(path, "\n")]
     if target is not None:
+        lines = [*read_lines(path, "\n")]
         target_lines = [*read_lines(target, "\n")]
         if len(lines) != len(target_lines):
             raise ValueError(
@@ -31,20 +32,10 @@ def read_bitext(path, target=None, columns=(0, 1)):
                 f"{len(lines)} in {path}, {len(target_lines)} in {target}."
             )
         return lines, target_lines
-    columns = [_column_number(column) for column in columns]
     found = [], []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        cells = line.split("\t")
-        if len(cells) <= max(columns):
-            raise ValueError(
-                f"Every line must have at least {max(columns) + 1} columns, separated "
-                f"by tabs. Received: {len(cells)} in line {number} of {path}: "
-                f"{line!r:.60}"
-            )
-        for side, column in zip(found, columns, strict=True):
-            side.append(cells[column].strip())
+    for texts in read_columns(path, [_column_number(column) for column in columns]):
+        for side, text in zip(found, texts, strict=True):
+            side.append(text.strip())
     return found
 
 

@@ -3,7 +3,7 @@
 import collections
 import re
 
-from zoo.data.files.table_columns import plain_name
+from zoo.data.files.table_columns import column_number, plain_name, text_of
 from zoo.data.files.table_files import read_table
 
 # Names of columns, without upper case, spaces and punctuation.
@@ -52,7 +52,13 @@ def read_choices(path):
     if not rows:
         raise ValueError(f"{table.path} must have rows. Received: only a header.")
     columns = tuple(
-        [" ".join(_text(table, row, part) for part in parts) for row in rows]
+        [
+            " ".join(
+                text_of(table, table.places[row], table.rows[row], part)
+                for part in parts
+            )
+            for row in rows
+        ]
         for parts in (texts, *((*begins, choice) for choice in choices))
     )
     return columns, [_number(table, row, label, len(choices)) for row in rows]
@@ -77,8 +83,11 @@ def _named_columns(table):
     label = next((name for name in LABEL_COLUMNS if name in names), None)
     choices = _numbered(names, (*texts, *begins))
     if texts and label and choices:
-        texts, begins = ([*map(names.index, part)] for part in (texts, begins))
-        return texts, begins, choices, names.index(label)
+        texts, begins = (
+            [column_number(table, "text", name) for name in part]
+            for part in (texts, begins)
+        )
+        return texts, begins, choices, column_number(table, "label", label)
     if table.header or texts or label or choices:
         raise ValueError(
             f"{table.path} must have columns of a text, of choices with numbers such "
@@ -114,17 +123,6 @@ def _columns_of_codah(table):
             f"{table.names!r:.80}. Add them, or a header."
         )
     return [1], [], [*range(2, count - 1)], count - 1
-
-
-def _text(table, row, column):
-    value = table.rows[row][column]
-    if not isinstance(value, str):
-        raise ValueError(
-            f"Every text and choice of {table.path} must be a string. Received: "
-            f"{value!r:.40} in {table.places[row]}. All rows must have the same number "
-            "of choices."
-        )
-    return value
 
 
 def _number(table, row, column, count):

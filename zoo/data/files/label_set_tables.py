@@ -1,10 +1,14 @@
-"""Tables whose rows have sets of labels."""
+"""Tables whose rows have labels or sets of labels."""
 
 import json
 
-from zoo.data.files.labelled_tables import label_of, texts_of
-from zoo.data.files.table_columns import choose_columns, column_number
-from zoo.data.files.table_files import read_table
+from zoo.data.files.labelled_tables import (
+    label_name,
+    label_of,
+    labelled_rows,
+    texts_of,
+)
+from zoo.data.files.table_columns import column_number
 
 SEARCHED_SEPARATORS = "|;,/+ "
 # A separator is found if so many of the different labels contain it.
@@ -12,84 +16,87 @@ LEAST_SHARE = 0.3
 YES_CELLS, NO_CELLS = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
 
 
-def read_label_sets(
-    path, text_column=None, pair_column=None, label_column=None, separator=None
+def read_classes(
+    path,
+    text_column=None,
+    pair_column=None,
+    label_column=None,
+    separator=None,
+    default_separator=None,
 ):
-    """Reads texts with sets of labels from a CSV, TSV, JSON or Parquet file.
+    """Reads texts with a label each, or with sets of labels, from a table.
 
-    The labels of a row are
+    A row has a set of labels if its labels are
 
     - a str with a `separator` between labels, such as "billing|refund";
-    - a list of str, in JSON or Parquet, or as JSON in a column of CSV or TSV;
+    - a list of str or numbers, in JSON or Parquet, or as JSON in CSV or TSV;
     - or several columns, one for each label, which hold 0 or 1.
 
-    An empty str, an empty list, and a row of zeros are no labels.
+    An empty str, an empty list, and a row of zeros are no labels. White space around a
+    label is ignored, and so are repetitions.
 
     Args:
         path, text_column, pair_column: see `zoo.data.read_labelled`.
         label_column: str or int, see there; or a list with the column of each label.
-        separator: str, or None if there are lists or several columns.
+        separator: str, or None if there are lists, several columns or single labels.
+        default_separator: str, the separator of labels that are no lists; None if they
+            are single labels.
 
     Returns:
-        texts, as of `read_labelled`; labels, list of tuples of str.
+        texts, as of `read_labelled`; labels, list of str, or of tuples of str.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: as of `read_labelled`; or if the labels of a row have another form.
+        ValueError: as of `read_labelled`; or if the labels of a row have another form
+            than those of others.
     """
-    table = read_table(path)
-    several = isinstance(label_column, (list, tuple))
+    if separator is not None and not (isinstance(separator, str) and separator):
+        raise ValueError(
+            "`separator` must be a str of at least one character. Received: "
+            f"{separator!r}."
+        )
+    several = isinstance(label_column, (list, tuple)) and len(label_column) > 0
     first = label_column[0] if several else label_column
-    columns, start = choose_columns(table, text_column, pair_column, first)
-    rows = range(start, len(table.rows))
-    if not rows:
-        raise ValueError(f"{table.path} must have rows. Received: only a header.")
+    table, columns, rows = labelled_rows(path, text_column, pair_column, first)
+    label = columns["label"]
+    lists = [_as_list(table.rows[row][label]) for row in rows]
+    if separator is None and None in lists:
+        separator = default_separator
     if several:
         labels = _labels_of_columns(table, rows, label_column)
+    elif separator is None and lists.count(None) == len(lists):
+        labels = [label_of(table, row, label) for row in rows]
     else:
-        labels = [_label_set(table, row, columns["label"], separator) for row in rows]
-    texts = texts_of(table, rows, columns["text"])
-    if "pair" in columns:
-        texts = texts, texts_of(table, rows, columns["pair"])
-    return texts, labels
-
-
-def holds_label_sets(path, text_column=None, pair_column=None, label_column=None):
-    """Whether the labels of a file are lists, or are in several columns."""
-    if isinstance(label_column, (list, tuple)):
-        return True
-    table = read_table(path)
-    columns, start = choose_columns(table, text_column, pair_column, label_column)
-    values = [row[columns["label"]] for row in table.rows[start:]]
-    return bool(values) and all(_as_list(value) is not None for value in values)
+        pairs = zip(rows, lists, strict=True)
+        labels = [_label_set(table, row, label, separator, x) for row, x in pairs]
+    return texts_of(table, rows, columns), labels
 
 
 def _as_list(value):
-    """A list, or a str that is a list of str in JSON, as a list; None for others."""
+    """A list, or a str that is a list in JSON, as a list; None for others."""
     if isinstance(value, str) and value.strip().startswith("["):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     return value if isinstance(value, (list, tuple)) else None
 
 
-def _label_set(table, row, column, separator):
-    """The labels of a row as a tuple of str, without repetitions."""
+def _label_set(table, row, column, separator, found):
+    """The labels of a row as a tuple of str; `found` is a list of them, or None."""
     value = table.rows[row][column]
-    found = _as_list(value) if separator is None else None
     if found is None and separator is not None:
         empty = value is None or isinstance(value, str) and not value.strip()
         found = [] if empty else label_of(table, row, column).split(separator)
-        found = [name.strip() for name in found]
-    if found is None or not all(isinstance(n, str) and n.strip() for n in found):
+    names = [label_name(name) for name in found or ()]
+    if found is None or not all(names):
+        between = "" if separator is None else f", or labels between {separator!r}"
         raise ValueError(
-            f"Every row of {table.path} must have a list of labels"
-            f"{'' if separator is None else f' between {separator!r}'}. Received: "
+            f"Every row of {table.path} must have a list of labels{between}. Received: "
             f"{value!r:.60} in {table.places[row]}. Correct the row, or name another "
             "separator."
         )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(names))
 
 
 def _labels_of_columns(table, rows, names):

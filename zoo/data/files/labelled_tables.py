@@ -5,7 +5,7 @@ import math
 
 from zoo.checks.ranges import LARGEST_FLOAT
 from zoo.checks.user_warnings import warn_user
-from zoo.data.files.table_columns import choose_columns
+from zoo.data.files.table_columns import choose_columns, text_of
 from zoo.data.files.table_files import read_table
 
 
@@ -14,11 +14,12 @@ def read_labelled(
 ):
     """Reads texts and labels from a CSV, TSV, JSON or Parquet file.
 
-    The suffix of the file decides how it is read. Text is in UTF-8, or in UTF-16 with a
-    byte order mark. All but Parquet may be compressed, with the further suffix `.gz` or
-    `.xz`.
+    The suffix of the file decides how it is read, here and wherever a table is read.
+    Text is in UTF-8, or in UTF-16 with a byte order mark. All but Parquet may be
+    compressed, with the further suffix `.gz` or `.xz`.
 
-    - `.csv`: separated by commas, semicolons or tabs, with the quotes of RFC 4180.
+    - `.csv`: separated by commas, semicolons or tabs, with the quotes of RFC 4180. It
+      is an error if several of them separate all rows into equally many columns.
     - `.tsv`, `.txt` or no suffix: separated by tabs. Quotes are characters, as in GLUE,
       unless the whole file is quoted as pandas does it: every field with a quote begins
       and ends with one, and the quotes inside are doubled. Then they are removed.
@@ -51,6 +52,20 @@ def read_labelled(
             it is unclear whether the first line is a header, or a row has no label or
             another number of columns. The message names the line.
     """
+    columns = text_column, pair_column, label_column
+    table, numbered, rows = labelled_rows(path, *columns)
+    labels = [label_of(table, row, numbered["label"]) for row in rows]
+    if numbers:
+        labels = as_numbers(labels, table.path, [table.places[row] for row in rows])
+    return texts_of(table, rows, numbered), labels
+
+
+def labelled_rows(path, text_column=None, pair_column=None, label_column=None):
+    """Reads a table in which columns of texts and labels are found.
+
+    The arguments are those of `read_labelled`. Returns the table, the numbers of its
+    columns by their role, and the numbers of its rows with labels.
+    """
     table = read_table(path)
     columns, first = choose_columns(table, text_column, pair_column, label_column)
     rows, label = range(first, len(table.rows)), columns["label"]
@@ -59,21 +74,14 @@ def read_labelled(
     if not rows:
         found = "only a header" if first == len(table.rows) else 'only labels "-"'
         raise ValueError(f"{table.path} must have rows with labels. Received: {found}.")
-    labels = [label_of(table, row, label) for row in rows]
-    if numbers:
-        labels = as_numbers(labels, table.path, [table.places[row] for row in rows])
-    texts = texts_of(table, rows, columns["text"])
-    if "pair" in columns:
-        texts = texts, texts_of(table, rows, columns["pair"])
-    return texts, labels
+    return table, columns, rows
 
 
 def label_of(table, row, column):
     """The label of a row as str."""
     value = table.rows[row][column]
-    kinds = (str, bool, int, float)
-    label = str(value).strip() if isinstance(value, kinds) else ""
-    if not label or value != value:  # NaN
+    label = label_name(value)
+    if not label:
         raise ValueError(
             f"Every row of {table.path} must have a label, a text or a number. "
             f"Received: {value!r:.40} in {table.places[row]}: "
@@ -83,24 +91,25 @@ def label_of(table, row, column):
     return label
 
 
-def texts_of(table, rows, column):
-    """A column of texts."""
-    texts, empty = [table.rows[row][column] for row in rows], []
-    for row, text in zip(rows, texts, strict=True):
-        if not isinstance(text, str):
-            raise ValueError(
-                f"Every text of {table.path} must be a string. Received: "
-                f"{text!r:.40} in {table.places[row]}, column "
-                f"{table.names[column]!r}. Convert it, or remove the row."
+def label_name(value):
+    """The name of a label, a str or a number, as str; "" for NaN and other values."""
+    known = isinstance(value, (str, bool, int, float)) and value == value  # no NaN
+    return str(value).strip() if known else ""
+
+
+def texts_of(table, rows, columns):
+    """The texts of rows, a list; or a tuple of two lists for pairs."""
+    found = []
+    for column in (columns[role] for role in ("text", "pair") if role in columns):
+        pairs = [(table.places[row], table.rows[row]) for row in rows]
+        found.append([text_of(table, place, row, column) for place, row in pairs])
+        places = [place for place, row in pairs if not row[column].strip()]
+        if places:
+            warn_user(
+                f"{table.path} has rows with an empty text: {len(places)}, the first "
+                f"in {places[0]}. They are kept."
             )
-        if not text.strip():
-            empty.append(table.places[row])
-    if empty:
-        warn_user(
-            f"{table.path} has rows with an empty text: {len(empty)}, the first in "
-            f"{empty[0]}. They are kept."
-        )
-    return texts
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 def hash_split(texts, parts):

@@ -67,6 +67,50 @@ def choose_columns(table, text=None, pair=None, label=None):
     return found, 0 if table.header else _header_rows(table, found, named)
 
 
+def choose_text_columns(table, names, text=None, pair=None):
+    """Finds the columns of texts of a task in a table whose first line is a header.
+
+    Args:
+        table: `zoo.data.files.table_files.TableStream`.
+        names: tuple of str, the columns of the task, such as question and context.
+        text, pair: names or numbers of columns, or None to find them.
+
+    Returns:
+        list of int, the numbers of the columns.
+
+    Raises:
+        ValueError: if they are not found, or are ambiguous, or if it is unclear whether
+            the first line is a header.
+    """
+    given = [column for column in (text, pair) if column is not None]
+    roles = ("text", "pair") if given else names
+    if not given and {*names} <= {*table.names}:
+        given = names
+    pairs = zip(roles, given, strict=False)
+    found = [column_number(table, role, column) for role, column in pairs]
+    known = _known_columns(table.names, {})
+    if not given and len(table.names) == 1 == len(names):
+        found = [0]
+    elif not given:
+        chosen = [columns for columns in known["text"] if len(columns) == len(names)]
+        found = [*chosen[0]] if len(chosen) == 1 else []
+    if len({*found}) != len(names):
+        raise ValueError(
+            f"{table.path} must have {len(names)} columns of texts. Received: "
+            f"{len({*found})} of them. {_list_columns(table)} Name them with "
+            "`--text-column`, and `--pair-column` for second texts."
+        )
+    named = [column for column in given if not str(column).isdecimal()]
+    if not (table.header or named or known["text"] or known["label"]):
+        raise ValueError(
+            f"The first line of {table.path} must be a header. Received: "
+            f"{table.names!r:.200}, of which no name is known. If it is a header, name "
+            f"the column: {_options({'text': found[0]}, table.names)}. If it is not, "
+            "insert one, such as `text`."
+        )
+    return found
+
+
 def column_number(table, role, column):
     """The number of a column that a user named or numbered. JSON has no numbers."""
     names, matches = table.names, []
@@ -84,6 +128,17 @@ def column_number(table, role, column):
             f"{_list_columns(table)}"
         )
     return matches[0]
+
+
+def text_of(table, place, row, column):
+    """The text in a column of a row; ValueError if it is no str."""
+    if not isinstance(row[column], str):
+        raise ValueError(
+            f"Every text of {table.path} must be a string. Received: "
+            f"{row[column]!r:.40} in {place}, column {table.names[column]!r}. Convert "
+            "it, or remove the row."
+        )
+    return row[column]
 
 
 def plain_name(name):
@@ -111,13 +166,6 @@ def _known_columns(names, found):
     if "label" not in found:
         candidates["label"] = [(i,) for i in called("label") or called(*LABEL_COLUMNS)]
     return candidates
-
-
-def known_text_columns(names, count):
-    """The numbers of the only columns with known names for `count` texts, or []."""
-    found = _known_columns(names, {})["text"]
-    chosen = [columns for columns in found if len(columns) == count]
-    return [*chosen[0]] if len(chosen) == 1 else []
 
 
 def _guess_columns(table):

@@ -1,38 +1,57 @@
-"""Rows of CSV, TSV, JSON and Parquet files, with their places in the file."""
+"""Reads CSV, TSV, JSON and Parquet files of any size, row by row."""
 
-import codecs
-import csv
+import contextlib
 import dataclasses
-import io
+import itertools
 import json
 import pathlib
-import re
+from collections.abc import Callable
 
+from zoo.data.files.separated_values import LONGEST_CELL, csv_rows, tsv_rows
 from zoo.files.inflation import check_growth
-from zoo.files.whole_files import DAMAGE_ERRORS, OPENERS, open_any
+from zoo.files.whole_files import OPENERS, open_text
 
-DELIMITERS = ",;\t"  # of CSV
 # Rows that are read at once, and the bytes of a value that Parquet may not store.
-PARQUET_ROWS, PARQUET_VALUE = 128, 16
-# A file in which every field with a quote is quoted as CSV quotes it.
-QUOTED = re.compile(
-    r'(?:(?:"[^"]*+(?:""[^"]*+)*+"|[^"\t\r\n]*+)(?:\t|\r\n|\n|\r|\Z))*+'
-)
+PARQUET_ROWS, PARQUET_VALUE = 128, 32
+JSON_CHARACTERS = 2**16  # of a list that are read at once
+JSON_SPACES, JSON_DECODER = " \t\r\n", json.JSONDecoder()
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
-    """The rows of a file.
+class TableStream:
+    """A table whose rows are read again by each iteration.
 
     Args:
         path: pathlib.Path of the file.
         names: list of str, the names of the columns. If `header` is None, they are the
             first row.
-        rows: list of lists of values, all as long as `names`. The values of CSV and
-            TSV are str. A value that a JSON object does not have is None.
-        places: list of str, where each row is in the file, such as "line 7".
+        rows: function that returns an iterator of pairs: where a row is in the file,
+            such as "line 7", and its values, a list as long as `names`. The values of
+            CSV and TSV are str. A value that a JSON object does not have is None.
+        count: int, the number of rows.
         header: True if the names are not a row; None if they may be one.
-        error: str, why the file cannot be read in this way, or None.
+        schema: the `pyarrow.Schema` of a Parquet file, or None.
+    """
+
+    path: pathlib.Path
+    names: list
+    rows: Callable
+    count: int
+    header: bool | None = None
+    schema: object = None
+
+    def body(self):
+        """The rows without the header, an iterator; see `rows`."""
+        return itertools.islice(self.rows(), 0 if self.header else 1, None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """The rows of a file in memory; see `TableStream` for other fields.
+
+    Args:
+        rows: list of lists of values.
+        places: list of str, where each row is in the file.
     """
 
     path: pathlib.Path
@@ -40,14 +59,30 @@ class Table:
     rows: list
     places: list
     header: bool | None = None
-    error: str | None = None
 
 
 def read_table(path):
-    """Reads a table of at least one row by its suffix; see `zoo.data.read_labelled`.
+    """Reads a table of at least one row into memory; see `open_table`."""
+    table = open_table(path)
+    if not table.count:
+        raise ValueError(f"{path} must have rows. Received: none.")
+    rows, places = [], []
+    for place, row in table.rows():
+        rows.append(row)
+        places.append(place)
+    return Table(table.path, table.names, rows, places, table.header)
 
-    FileNotFoundError if there is no such file; ValueError if it cannot be read, or rows
-    differ in length.
+
+def open_table(path):
+    """Opens a table by its suffix, for reading row by row.
+
+    The rules of the formats are those of `zoo.data.read_labelled`. A row, or a block of
+    rows of Parquet, is in memory. The file is read once to check it.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it cannot be read, has no rows, or rows of CSV or TSV differ in
+            length. The message names the line.
     """
     path = pathlib.Path(path)
     if not path.exists():
@@ -55,154 +90,124 @@ def read_table(path):
     suffix = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
     if suffix not in READERS or path.is_dir():
         raise ValueError(
-            "Labelled texts must be a file that ends in "
+            "A table must be a file that ends in "
             f"{', '.join(filter(None, READERS))}, perhaps followed by .gz or .xz. "
             f"Received: {path}. Convert the data, for example to CSV in UTF-8."
         )
-    try:
-        with open_any(path) as file:
-            data = file.read()
-    except DAMAGE_ERRORS as error:
-        raise ValueError(
-            f"{path} must be a complete {path.suffix} file. Received: {error}. Copy "
-            "or compress the file again."
-        ) from error
-    table = READERS[suffix](path, data)
-    if not table.rows:
+    table = READERS[suffix](path)
+    if not table.names:
         raise ValueError(f"{path} must have rows. Received: none.")
     return table
 
 
-def _decode(path, data):
-    """Decodes UTF-8, and UTF-16 with a byte order mark, which Excel writes."""
-    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    encoding = "utf-16" if marked else "utf-8"
-    zero = data[:2].find(0)  # UTF-16 without a mark
-    try:
-        if zero >= 0:
-            raise UnicodeDecodeError(encoding, data, zero, zero + 1, "zero byte")
-        return data.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = len(re.findall(rb"\r\n|\n|\r", data[: error.start])) + 1
-        former = "UTF-16" if marked or zero >= 0 else "WINDOWS-1252"
-        raise ValueError(
-            f"{path} must be text in UTF-8. Received: byte "
-            f"0x{data[error.start]:02x} at position {error.start}, in line {line}. "
-            f"Save the file as UTF-8, for example with `iconv -f {former} -t UTF-8`."
-        ) from error
+def _open_csv(path, find_rows=csv_rows):
+    rows, count = find_rows(path)
+    _, first = next(rows(), (None, []))
+    return TableStream(path, [name.strip() for name in first], rows, count)
 
 
-def _read_csv(path, data):
-    """Reads CSV with the delimiter that gives all rows the same length."""
-    text = _decode(path, data)
-    begin = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
-    begin = text if begin.count('"') % 2 else begin  # a line ends in a quoted field
-    delimiters = [mark for mark in DELIMITERS if mark in begin] or DELIMITERS[:1]
-    tables = [_parse(path, text, delimiter) for delimiter in delimiters]
-    if sum(table.error is None for table in tables) > 1:
-        raise ValueError(
-            f"{path} must have one kind of delimiter. Received: several of comma, "
-            "semicolon and tab, each of which divides all lines into equally many "
-            "columns. Save it as TSV, or quote the texts."
-        )
-    return _sound(max(tables, key=lambda t: (t.error is None, len(t.names))))
+def _open_tsv(path):
+    return _open_csv(path, tsv_rows)
 
 
-def _read_tsv(path, data):
-    """Reads TSV, in which quotes are characters, or are removed from all fields."""
-    text = _decode(path, data)
-    lines = text.split("\n" if "\n" in text else "\r")
-    rows = (line.removesuffix("\r").split("\t") for line in lines)
-    plain = _text_table(path, enumerate(rows, start=1))
-    if '"' not in text or not QUOTED.fullmatch(text):
-        return _sound(plain)
-    quoted = _parse(path, text, "\t")
-    if plain.error or len(plain.rows) == len(quoted.rows):
-        return _sound(quoted)
-    if quoted.error:
-        return plain
-    raise ValueError(
-        f"The quotes of {path} must be clear. Received: quotes that are characters of "
-        f"{len(plain.rows)} lines, or that enclose fields of {len(quoted.rows)} rows "
-        "with line breaks. Save it as CSV."
+def _open_json(path):
+    """Opens a file of one JSON object per line, or of one list of objects."""
+    names, count = {}, 0
+    for _, found in _objects(path):
+        names |= dict.fromkeys(found)
+        count += 1
+    names = [*names]
+
+    def rows():
+        for place, found in _objects(path):
+            yield place, [found.get(name) for name in names]
+
+    return TableStream(path, names, rows, count, header=True)
+
+
+def _objects(path):
+    """Yields the place of each object and the object, a dict."""
+    with open_text(path, "\n") as file:
+        start = file.read(JSON_CHARACTERS)
+        while start and not start.strip():
+            start = file.read(JSON_CHARACTERS)
+    values = _values_of_list if start.lstrip()[:1] == "[" else _values_of_lines
+    for place, found, text in values(path):
+        if "\\ud" in text or "\\uD" in text:  # half of a surrogate pair
+            with _json_errors(path, place):
+                json.dumps(found, ensure_ascii=False).encode()
+        if not isinstance(found, dict):
+            raise _json_error(path, f"{type(found).__name__} in {place}")
+        yield place, found
+
+
+def _values_of_lines(path):
+    """Yields place, value and text of each line of JSON that is not blank."""
+    with open_text(path, "\n") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                with _json_errors(path, f"line {number}"):
+                    found = json.loads(line)
+                yield f"line {number}", found, line
+
+
+def _values_of_list(path):
+    """Yields place, value and text of each entry of one JSON list."""
+    with open_text(path, "\n") as file:
+        text, mark, number = "", "[", 0
+        while True:
+            text = _without_spaces(text, file)
+            if text[:1] == "]" and number:
+                break
+            if text[:1] != mark:
+                raise _json_error(path, f"no {mark!r} before object {number + 1}")
+            text, mark = _without_spaces(text[1:], file), ","
+            if text[:1] == "]" and not number:
+                break
+            number += 1
+            place = f"object {number}"
+            found, end, text = _first_value(path, place, text, file)
+            yield place, found, text[:end]
+            text = text[end:]
+        if _without_spaces(text[1:], file):
+            raise _json_error(path, "more text after the list")
+
+
+def _first_value(path, place, text, file):
+    """The JSON value that begins a text, its end, and the text, read on if needed."""
+    size = JSON_CHARACTERS
+    while True:
+        try:
+            return *JSON_DECODER.raw_decode(text), text
+        except (ValueError, RecursionError) as error:
+            unfinished = len(text) < LONGEST_CELL and isinstance(error, ValueError)
+            more = file.read(size) if unfinished else ""
+            if not more:
+                raise _json_error(path, f"an error in {place}: {error}") from error
+        text, size = text + more, 2 * size
+
+
+def _without_spaces(text, file):
+    """A text without spaces at its beginning, and read on if it is empty."""
+    text = text.lstrip(JSON_SPACES)
+    while not text and (more := file.read(JSON_CHARACTERS)):
+        text = more.lstrip(JSON_SPACES)
+    return text
+
+
+def _json_error(path, received):
+    return ValueError(
+        f"{path} must have one JSON object per line, or one list of objects. Received: "
+        f"{received}."
     )
 
 
-def _sound(table):
-    if table.error:
-        raise ValueError(table.error)
-    return table
-
-
-def _parse(path, text, delimiter):
-    """Parses text with CSV's quotes."""
-    rows, number = [], 1
-    limit = csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+@contextlib.contextmanager
+def _json_errors(path, place):
     try:
-        lines = io.StringIO(text, newline="")
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        for row in reader:
-            rows.append((number, row))
-            number = reader.line_num + 1
-    except csv.Error as error:
-        message = (
-            f"A quoted field of {path} must end with a quote before a delimiter or the "
-            "end of a line, and quotes in it must be doubled. Received: another quote "
-            f"in the row that begins in line {number} ({error})."
-        )
-        return Table(path, [], [], [], error=message)
-    finally:
-        csv.field_size_limit(limit)
-    return _text_table(path, rows)
-
-
-def _text_table(path, numbered):
-    """A table without blank rows, and without empty fields beyond the first row's."""
-    kept = [(number, row) for number, row in numbered if "".join(row).strip()]
-    width, error = len(kept[0][1]) if kept else 0, None
-    rows = [row if any(row[width:]) else row[:width] for _, row in kept]
-    places = [f"line {number}" for number, _ in kept]
-    names = [name.strip() for name in rows[0]] if rows else []
-    ragged = [pair for pair in zip(rows, places, strict=True) if len(pair[0]) != width]
-    if ragged:
-        row, place = ragged[0]
-        error = (
-            f"Every row of {path} must have as many columns as the first, {width}. "
-            f"Received: {len(row)} in {place}: {row!r:.80}. Complete it, or quote the "
-            "field that contains a delimiter."
-        )
-    return Table(path, names, rows, places, error=error)
-
-
-def _read_json(path, data):
-    """Reads one JSON object per line, or one list of objects."""
-    text = _decode(path, data)
-    rule = f"{path} must have one JSON object per line, or one list of objects."
-    lines = enumerate(text.split("\n"), start=1)
-    parts = {f"line {number}": line for number, line in lines if line.strip()}
-    listed = text.lstrip()[:1] == "["
-    if listed:
-        parts = {"the list": text}
-    objects = []
-    for place, part in parts.items():
-        try:
-            objects.append(json.loads(part))
-            if "\\ud" in part or "\\uD" in part:  # half of a surrogate pair
-                json.dumps(objects[-1], ensure_ascii=False).encode()
-        except (ValueError, RecursionError) as error:
-            message = f"{rule} Received: an error in {place}: {error}."
-            raise ValueError(message) from error
-    places = [*parts]
-    if listed:
-        objects = objects[0]
-        places = [f"object {number}" for number in range(1, len(objects) + 1)]
-    for found, place in zip(objects, places, strict=True):
-        if not isinstance(found, dict):
-            kind = type(found).__name__
-            raise ValueError(f"{rule} Received: {kind} in {place}.")
-    names = list(dict.fromkeys(name for found in objects for name in found))
-    rows = [[found.get(name) for name in names] for found in objects]
-    return Table(path, names, rows, places, header=True)
+        yield
+    except (ValueError, RecursionError) as error:
+        raise _json_error(path, f"an error in {place}: {error}") from error
 
 
 def pyarrow_parquet(path):
@@ -217,26 +222,38 @@ def pyarrow_parquet(path):
     return parquet
 
 
-def _read_parquet(path, data):
+def _open_parquet(path):
     parquet = pyarrow_parquet(path)
+    with _parquet_errors(path), parquet.ParquetFile(path) as file:
+        schema, count = file.schema_arrow, file.metadata.num_rows
+
+    def rows():
+        number, declared, size = 0, 0, path.stat().st_size
+        with _parquet_errors(path), parquet.ParquetFile(path) as file:
+            # A file can hold a value once, and use it in every row.
+            for batch in file.iter_batches(PARQUET_ROWS):
+                values = batch.num_rows * max(batch.num_columns, 1)
+                declared += batch.nbytes + PARQUET_VALUE * values
+                check_growth(declared, size)
+                columns = [column.to_pylist() for column in batch.columns]
+                for row in zip(*columns, strict=True):
+                    number += 1
+                    yield f"row {number}", [*row]
+
+    return TableStream(path, [*schema.names], rows, count, True, schema)
+
+
+@contextlib.contextmanager
+def _parquet_errors(path):
     try:
-        file, rows, declared = parquet.ParquetFile(io.BytesIO(data)), [], 0
-        # A file can hold a value once, and use it in every row.
-        for batch in file.iter_batches(PARQUET_ROWS):
-            values = batch.num_rows * max(batch.num_columns, 1)
-            declared += batch.nbytes + PARQUET_VALUE * values
-            check_growth(declared, len(data))
-            columns = [column.to_pylist() for column in batch.columns]
-            rows += map(list, zip(*columns, strict=True))
+        yield
     except (ValueError, OSError) as error:
         raise ValueError(f"{path} must be a Parquet file. Received: {error}") from error
-    places = [f"row {number}" for number in range(1, len(rows) + 1)]
-    return Table(path, list(file.schema_arrow.names), rows, places, header=True)
 
 
 READERS = {
-    ".csv": _read_csv,
-    **dict.fromkeys((".tsv", ".txt", ""), _read_tsv),
-    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _read_json),
-    ".parquet": _read_parquet,
+    ".csv": _open_csv,
+    **dict.fromkeys((".tsv", ".txt", ""), _open_tsv),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _open_json),
+    ".parquet": _open_parquet,
 }

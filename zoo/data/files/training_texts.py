@@ -1,10 +1,11 @@
 """Plain texts from files of several formats, for pretraining on texts."""
 
+import itertools
 import json
 
 from zoo.data.files.conll import read_conll
 from zoo.data.files.corpus import UNKNOWN_MARK, read_documents, split_sentences
-from zoo.files.lines import read_lines
+from zoo.data.files.separated_values import read_columns
 from zoo.files.whole_files import open_text
 
 
@@ -35,7 +36,7 @@ def read_texts(path, fields=None):
         sentences, _ = read_conll(path, skip_empty_words=True)
         texts = map(" ".join, sentences)
     elif all(isinstance(field, int) for field in fields):
-        texts = _columns(path, fields)
+        texts = itertools.chain.from_iterable(read_columns(path, fields))
     elif all(isinstance(field, str) for field in fields) and isinstance(fields, list):
         texts = _values(_load_json(path), set(fields))
     else:
@@ -56,19 +57,6 @@ def _documents(path):
             yield from sentences
             if len(sentences) > 1:
                 yield paragraph
-
-
-def _columns(path, numbers):
-    for number, line in enumerate(read_lines(path, "\n"), start=1):
-        if not line.strip():
-            continue
-        row = line.split("\t")
-        if len(row) <= max(numbers):
-            raise ValueError(
-                f"Every line of {path} must have {max(numbers) + 1} columns. "
-                f"Received: {len(row)} in line {number}."
-            )
-        yield from (row[column] for column in numbers)
 
 
 def _load_json(path):

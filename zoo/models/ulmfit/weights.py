@@ -190,7 +190,7 @@ def _read_config(arrays, path, heads):
     return config
 
 
-WRITTEN = {"write": write_contents, "holds": lambda contents: ("lm_head",)}
+FASTAI_WRITING = {"write": write_contents, "holds": lambda contents: ("lm_head",)}
 LAYOUTS = tuple(
     Layout(
         name,
@@ -199,5 +199,5 @@ LAYOUTS = tuple(
         files=functools.partial(list_files, name),
         **written,
     )
-    for name, written in ((FASTAI, WRITTEN), (SALESFORCE, {}))
+    for name, written in ((FASTAI, FASTAI_WRITING), (SALESFORCE, {}))
 )

@@ -38,8 +38,11 @@ def describe_tokens(model, parts):
     }
 
 
-def data_lines(data):
-    """Sentences about the result of `describe_data`, list of str."""
+def data_lines(data, counted="rows"):
+    """Sentences about the result of `describe_data`, list of str.
+
+    `counted` is what the counts of labels are shares of, see `LabelledFiles`.
+    """
     rows = [f"{part['rows']:,} rows for {name}" for name, part in data.items()]
     lines = [f"{', '.join(rows)}."]
     for name, part in data.items():
@@ -50,7 +53,7 @@ def data_lines(data):
     first, *held_out_parts = data
     counts = data[first].get("counts", {})
     if counts:
-        total = sum(counts.values())
+        total = data[first][counted]
         shown = [
             f"{printable(name)}: {count:,} ({100 * count / total:.1f} %)"
             for name, count in counts.items()

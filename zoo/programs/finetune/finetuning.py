@@ -115,7 +115,7 @@ def run(
         kind, preset, parts, seed, echo, **{**known, **options}
     )
 
-    if not keep_optimizer:
+    if output is not None and not keep_optimizer:
         model.compile_from_config(without_state(model.get_compile_config()))
 
     def save():
@@ -181,9 +181,10 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
 def summarize(kind, parts, echo):
     """Prints what the data hold; returns it as the beginning of a report, dict."""
     data = describe_data(kind, parts)
-    echo("\n".join(data_lines(data)))
     labels = [label for _, part in parts.values() for label in part]
-    if hint := kind.files.for_rows(labels).hint(labels):
+    files = kind.files.for_rows(labels)
+    echo("\n".join(data_lines(data, files.counted)))
+    if hint := files.hint(labels):
         echo(hint)
     return {"data": data}
 
@@ -225,7 +226,7 @@ def preset_epochs(model):
 def prepare(model, parts, seed, echo):
     """Checks the labels, measures the texts and scores the baselines; prints all.
 
-    Returns a dict of tokens, notes and baselines, the predicted labels of each.
+    Returns a dict of tokens, notes and baselines, see `predict_baselines`.
     """
     for _, labels in parts.values():
         model.encode_labels(model.files.parse_labels(labels))
@@ -245,8 +246,8 @@ def prepare(model, parts, seed, echo):
     baselines = predict_baselines(model, sample, held_out, notes.append)
     for note in notes:
         echo(note)
-    for name, predicted in baselines.items():
-        scores = model.files.assess(model, truth, predicted).values()
+    for name, predictions in baselines.items():
+        scores = model.files.assess(model, truth, *predictions).values()
         echo(f"{name}, {list(parts)[-1]}: {format_scores(scores)}")
     return {"tokens": tokens, "notes": notes, "baselines": baselines}
 

@@ -11,7 +11,7 @@ from zoo.tasks import Task, TextClassifier, TextEnsemble, find_task
 from zoo.tasks.classifiers.ensemble import ensemble_error, find_members
 
 # Options that follow from the rows, and may be others than those of a trained model.
-CHOSEN = ("separator", "null_threshold")
+OPTIONS_OF_ROWS = ("separator", "null_threshold")
 
 
 def default_task(preset):
@@ -72,7 +72,7 @@ def load_trained(path, task, seed=None, labels=None, new_labels=False, **options
     known = model.preset_record()["options"]
     for name, value in options.items():
         saved = known.get(name, False)
-        if value not in (None, saved) and name not in CHOSEN:
+        if value not in (None, saved) and name not in OPTIONS_OF_ROWS:
             raise ValueError(
                 f"A trained model keeps its options. Received: {name}={value!r} for "
                 f"{path}, which has {saved!r}. Leave it out, or name a preset."

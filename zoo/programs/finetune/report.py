@@ -21,11 +21,14 @@ NO_PICTURES = missing_package("Pictures need", "matplotlib", "quickstart")
 
 
 def predict_baselines(model, sample, texts, echo):
-    """Labels that baselines predict for texts, dict; they learn from `sample`."""
+    """What baselines predict for texts, after they have learned from `sample`.
+
+    A dict of their names to pairs, as `predict_labels` of the files returns them.
+    """
     found = {}
     for name, predict in model.files.baselines.items():
         try:
-            found[name] = predict(*sample, texts)
+            found[name] = model.files.predict_baseline(predict, model, sample, texts)
         except ImportError as error:
             echo(str(error))
     return found
@@ -44,7 +47,7 @@ def assess_model(model, rows, baselines, seed):
     Args:
         model: the task.
         rows: texts and labels to score it on.
-        baselines: dict of a name to predicted labels, from `predict_baselines`.
+        baselines: dict of a name to predictions, from `predict_baselines`.
         seed: int, of the bootstrap.
 
     Returns:
@@ -59,7 +62,7 @@ def assess_model(model, rows, baselines, seed):
         return {"scores": {"model": values}}
     predicted, confidence = predictions
     assessed = files.assess(model, labels, predicted, confidence)
-    plain = {k: files.assess(model, labels, found) for k, found in baselines.items()}
+    plain = {k: files.assess(model, labels, *pair) for k, pair in baselines.items()}
     scored = {"model": assessed, **plain}
     found = {
         "scores": {name: item.scores(seed) for name, item in scored.items()},

@@ -3,7 +3,7 @@
 from zoo.backbone.freezing import layer_groups
 from zoo.layers import enable_lora
 
-ALL = "all"  # the groups of a backbone
+ALL_GROUPS = "all"  # the groups of a backbone
 
 
 def train_parts(model, freeze=(), lora=None):
@@ -25,12 +25,13 @@ def train_parts(model, freeze=(), lora=None):
     layers = {**backbone.parts, **backbone.named_layers}
     known = {name: group for group in groups for name in group}
     for name in freeze:
-        if name not in known and name != ALL:
+        if name not in known and name != ALL_GROUPS:
             raise ValueError(
-                f"`freeze` must name layers of the backbone, or {ALL!r}. Received: "
-                f"{name!r}. The groups are {', '.join(map(' '.join, groups))}."
+                f"`freeze` must name layers of the backbone, or {ALL_GROUPS!r}. "
+                f"Received: {name!r}. The groups are "
+                f"{', '.join(map(' '.join, groups))}."
             )
-        for layer in known if name == ALL else known[name]:
+        for layer in known if name == ALL_GROUPS else known[name]:
             layers[layer].trainable = False
     if lora is not None:
         enable_lora(backbone, lora)

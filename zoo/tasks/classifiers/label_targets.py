@@ -16,7 +16,7 @@ from zoo.tasks.heads.class_labels import (
 from zoo.tasks.inputs.label_set_targets import label_set_rows
 from zoo.tasks.inputs.targets import class_targets, class_weights
 from zoo.tasks.losses.label_set_loss import LabelSetLoss
-from zoo.tasks.losses.logit_losses import LABELS
+from zoo.tasks.losses.logit_losses import LABEL_LOGITS
 from zoo.tasks.option_kinds import Threshold
 
 
@@ -79,7 +79,7 @@ class LabelSets:
             of `CHOSEN_SEPARATORS` that is in no label.
     """
 
-    output_kind = LABELS
+    output_kind = LABEL_LOGITS
 
     def __init__(self, labels, threshold=0.5, pos_weight=None, separator=None):
         self.labels = labels

@@ -16,7 +16,7 @@ from zoo.tasks.inputs.targets import one_for_each_text
 from zoo.tasks.option_kinds import check_options
 
 # The options of a model whose labels are others than those that were saved.
-OF_LABELS = ("threshold", "pos_weight")
+LABEL_OPTIONS = ("threshold", "pos_weight")
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -135,9 +135,9 @@ class TextClassifier(SequenceTask):
         """See `Task`. Saved thresholds and weights are those of the saved labels."""
         labels, sets = given.get("labels"), given.get("multi_label")
         if labels is not None and label_names(labels) != saved.get("labels"):
-            saved = {name: v for name, v in saved.items() if name not in OF_LABELS}
+            saved = {name: v for name, v in saved.items() if name not in LABEL_OPTIONS}
         if sets is not None and sets != saved.get("multi_label", False):
-            names = (*OF_LABELS, "separator")
+            names = (*LABEL_OPTIONS, "separator")
             saved = {name: v for name, v in saved.items() if name not in names}
         return merge_head_options(saved, given)
 

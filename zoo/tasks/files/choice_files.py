@@ -2,7 +2,7 @@
 
 from zoo.data import read_choices
 from zoo.evaluation import assess_classes, majority_label, tfidf_choice
-from zoo.tasks.files.labelled_files import LabelledFiles
+from zoo.tasks.files.labelled_files import LabelledFiles, check_no_columns
 
 
 class ChoiceFiles(LabelledFiles):
@@ -17,12 +17,8 @@ class ChoiceFiles(LabelledFiles):
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Reads texts, choices and right numbers, see `zoo.data.read_choices`."""
-        columns = (text_column, pair_column, label_column)
-        if any(column is not None for column in columns):
-            raise ValueError(
-                "The columns of choices have fixed names, see "
-                f"`zoo.data.read_choices`. Received: {columns}. Leave them out."
-            )
+        rule = "The columns of choices have fixed names, see `zoo.data.read_choices`."
+        check_no_columns(rule, text_column, pair_column, label_column)
         texts, numbers = read_choices(path)
         return texts, [str(number) for number in numbers]
 

@@ -2,13 +2,7 @@
 
 import tensorflow as tf
 
-from zoo.data import (
-    as_numbers,
-    find_separator,
-    holds_label_sets,
-    read_label_sets,
-    read_labelled,
-)
+from zoo.data import as_numbers, find_separator, read_labelled
 from zoo.evaluation import (
     assess_classes,
     assess_numbers,
@@ -17,11 +11,15 @@ from zoo.evaluation import (
     tfidf_label,
     tfidf_number,
 )
-from zoo.tasks.files.label_set_files import LabelSetFiles, unused_separator
+from zoo.tasks.files.label_set_files import (
+    LabelSetFiles,
+    NamedLabelFiles,
+    unused_separator,
+)
 from zoo.tasks.files.labelled_files import LabelledFiles
 
 
-class ClassFiles(LabelledFiles):
+class ClassFiles(NamedLabelFiles):
     """Files, scores and reports of a model whose outputs are a logit for each label."""
 
     baselines = {
@@ -30,25 +28,6 @@ class ClassFiles(LabelledFiles):
     }
     stratified = True
     table_names = ("label", "score")
-    read_options = ("separator",)
-
-    def read(
-        self,
-        path,
-        text_column=None,
-        pair_column=None,
-        label_column=None,
-        separator=None,
-    ):
-        """Reads texts and labels; sets of labels if there are such, as tuples.
-
-        There are if `separator` is given, if there are several columns of labels, or if
-        all labels are lists, see `zoo.data.read_label_sets`.
-        """
-        columns = text_column, pair_column, label_column
-        if separator is not None or holds_label_sets(path, *columns):
-            return read_label_sets(path, *columns, separator)
-        return read_labelled(path, *columns)
 
     def for_rows(self, labels, columns=None):
         """See `LabelledFiles`."""

@@ -4,7 +4,7 @@ import collections
 
 import tensorflow as tf
 
-from zoo.data import holds_label_sets, read_label_sets
+from zoo.data import read_classes
 from zoo.evaluation import (
     assess_label_sets,
     frequent_label_set,
@@ -23,7 +23,31 @@ def unused_separator(labels):
     )
 
 
-class LabelSetFiles(LabelledFiles):
+class NamedLabelFiles(LabelledFiles):
+    """Reads labels that have names, one for each text or a set.
+
+    Attributes:
+        separator: str, between the labels of a row of a file without lists; None if a
+            row has one label.
+    """
+
+    separator = None
+    read_options = ("separator",)
+
+    def read(
+        self,
+        path,
+        text_column=None,
+        pair_column=None,
+        label_column=None,
+        separator=None,
+    ):
+        """Reads texts and labels, or sets of them, see `zoo.data.read_classes`."""
+        columns = text_column, pair_column, label_column
+        return read_classes(path, *columns, separator, self.separator)
+
+
+class LabelSetFiles(NamedLabelFiles):
     """Files, scores and reports of a model with a sigmoid for each label.
 
     Labels of a row are a tuple of str.
@@ -36,25 +60,10 @@ class LabelSetFiles(LabelledFiles):
         "most frequent set": frequent_label_set,
         "TF-IDF with a logistic regression for each label": tfidf_label_sets,
     }
-    read_options = ("separator",)
     answer_names = ("labels", "scores")
 
     def __init__(self, separator=CHOSEN_SEPARATORS[0]):
         self.separator = separator
-
-    def read(
-        self,
-        path,
-        text_column=None,
-        pair_column=None,
-        label_column=None,
-        separator=None,
-    ):
-        """Reads texts and sets of labels, see `zoo.data.read_label_sets`."""
-        columns = text_column, pair_column, label_column
-        if separator is None and not holds_label_sets(path, *columns):
-            separator = self.separator
-        return read_label_sets(path, *columns, separator)
 
     def options(self, kind, x, labels):
         """Whether there are pairs, and the names of the labels."""
@@ -88,6 +97,10 @@ class LabelSetFiles(LabelledFiles):
         rows = found["labels"].numpy().tolist()
         rows = [tuple(name.decode() for name in row if name) for row in rows]
         return rows, found["all_scores"].numpy()
+
+    def predict_baseline(self, predict, model, sample, texts):
+        """Sets of labels, list of tuples, and the scores of all labels (N, C)."""
+        return predict(*sample, texts, model.labels)
 
     def assess(self, model, labels, predicted, confidence=None):
         """Assesses sets of labels, see `zoo.evaluation.assess_label_sets`."""

@@ -6,6 +6,12 @@ from zoo.data import read_labelled
 from zoo.tasks.files.text_files import TextFiles
 
 
+def check_no_columns(rule, *columns):
+    """Raises ValueError with the rule if one of the columns is not None."""
+    if any(column is not None for column in columns):
+        raise ValueError(f"{rule} Received: {columns}. Leave them out.")
+
+
 class LabelledFiles(TextFiles):
     """Reads labelled rows from files; scores, answers and reports of their task.
 
@@ -19,12 +25,15 @@ class LabelledFiles(TextFiles):
             a label for each line of the other file.
         read_options: tuple of str, the arguments of `read` beside those of columns.
         split_column: int, the column of texts by whose hash rows are split.
+        counted: str, what is counted by the labels of `describe_labels`: "rows", or
+            the name of another of its numbers.
     """
 
     baselines = {}
     takes_target_file = False
     read_options = ()
     split_column = 0
+    counted = "rows"
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Texts, a list or a tuple of lists, and labels of a file.
@@ -87,6 +96,13 @@ class LabelledFiles(TextFiles):
         None if the answers are no labels.
         """
         return None
+
+    def predict_baseline(self, predict, model, sample, texts):
+        """What one of `baselines` predicts for texts, as `predict_labels`.
+
+        `sample` are texts and labels for its training.
+        """
+        return predict(*sample, texts), None
 
     def assess(self, model, labels, predicted, confidence=None):
         """The `zoo.evaluation.Assessment` of predictions and their probabilities."""

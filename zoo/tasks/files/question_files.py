@@ -3,7 +3,7 @@
 from zoo.data import read_squad, write_squad_predictions
 from zoo.evaluation import assess_answers, most_similar_sentences, no_answers
 from zoo.tasks.answering import as_numpy
-from zoo.tasks.files.labelled_files import LabelledFiles
+from zoo.tasks.files.labelled_files import LabelledFiles, check_no_columns
 from zoo.tasks.questions.true_answers import answer_texts
 
 
@@ -19,11 +19,8 @@ class QuestionFiles(LabelledFiles):
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Reads questions, contexts and answers, see `zoo.data.read_squad`."""
-        columns = (text_column, pair_column, label_column)
-        if any(column is not None for column in columns):
-            raise ValueError(
-                f"A file of SQuAD has no columns. Received: {columns}. Leave them out."
-            )
+        rule = "A file of SQuAD has no columns."
+        check_no_columns(rule, text_column, pair_column, label_column)
         rows = read_squad(path)
         unknown = [row.id for row in rows if row.answers is None]
         if unknown or not rows:

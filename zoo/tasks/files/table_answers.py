@@ -10,7 +10,12 @@ import numpy as np
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.data import open_table, write_table
-from zoo.data.files.table_streams import ROWS_IN_BLOCK, WRITTEN
+from zoo.data.files.table_columns import choose_text_columns, text_of
+from zoo.data.files.table_writing import (
+    ROWS_IN_BLOCK,
+    TABLE_SUFFIXES,
+    check_columns,
+)
 from zoo.files.path_checks import check_writable
 from zoo.files.written_part import WrittenPart, full_disk_explained
 
@@ -22,15 +27,16 @@ def answer_table(
 ):  # fmt: skip
     """Writes a table again, with the answers of a model in more columns.
 
-    `Task.answer_file` calls it. All columns and line breaks are kept. Only a block of
-    rows is in memory. If it is stopped, the same call continues after the last block;
-    until the end, the answers are in files beside `output`, whose names end in `.part`
-    and `.part.json`.
+    `Task.answer_file` calls it. All columns and line breaks are kept, rows without any
+    value are left out. Only a block of rows is in memory. If it is stopped, the same
+    call continues after the last block; until the end, the answers are in files beside
+    `output`, whose names end in `.part` and `.part.json`.
 
     Args:
         model: `zoo.tasks.Task` or `zoo.TextEnsemble` with a tokenizer.
-        data: path of a table with a header: .csv, .tsv, .jsonl or .parquet; all but
-            Parquet may be compressed, as .csv.gz.
+        data: path of a table with a header: .csv, .tsv, .jsonl, .json or .parquet; all
+            but Parquet may be compressed, as .csv.gz. It is read by the rules of
+            `zoo.data.read_labelled`.
         output: path to write: .csv, .tsv, .jsonl or .parquet.
         text_column, pair_column: names or numbers, from 0, of the columns of texts. By
             default they are found by their names; see `zoo.data.read_labelled`.
@@ -43,21 +49,24 @@ def answer_table(
     Raises:
         FileNotFoundError: if there is no such file.
         ValueError: if the file cannot be read, the columns are not found, a text is
-            not a str, or there are answers of other texts or another model to continue.
+            not a str, the output cannot have the columns, or there are answers of other
+            texts or of another model to continue.
     """
     output = pathlib.Path(output)
-    if output.suffix.lower() not in WRITTEN:
+    if output.suffix.lower() not in TABLE_SUFFIXES:
         raise ValueError(
-            f"The output must end in {', '.join(WRITTEN)}. Received: {str(output)!r}."
+            f"The output must end in {', '.join(TABLE_SUFFIXES)}. Received: "
+            f"{str(output)!r}."
         )
     check_writable(output)
     table = open_table(data)
+    schema = check_columns(output, table)
     pair = model.optional_columns and (model.pair or pair_column is not None)
     names = model.columns if pair else model.columns[: required_count(model)]
-    columns = table.text_columns(names, text_column, pair_column)
-    bar = keras.utils.Progbar(table.count, unit_name="row", verbose=verbose)
-    texts = texts_of(table, columns)
-    keys = ("\t".join(row) for row in texts)
+    columns = choose_text_columns(table, names, text_column, pair_column)
+    count = table.count - (not table.header)
+    bar = keras.utils.Progbar(count, unit_name="row", verbose=verbose)
+    keys = map(repr, texts_of(table, columns))  # different for different texts
     with full_disk_explained(output, "answers"):
         part = WrittenPart(output, "answers", fingerprint(model), keys)
         bar.add(part.state["rows"])
@@ -67,13 +76,12 @@ def answer_table(
             x = x[0] if len(x) == 1 else x
             found = model.files.table_rows(model, x, batch_size)
             lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in found]
-            part.add(map("\t".join, block), "".join(lines).encode())
+            part.add(map(repr, block), "".join(lines).encode())
             bar.add(len(block))
         part.check_size()
-        with part.path.open(encoding="utf-8") as answers:
-            _write(table, output, map(json.loads, answers))
+        _write(table, output, part.path, schema)
         part.remove()
-    return table.count
+    return count
 
 
 def fingerprint(model):
@@ -92,24 +100,24 @@ def required_count(model):
 
 def texts_of(table, columns):
     """Yields the texts of each row, a tuple of str."""
-    for number, row in enumerate(table.rows(), 1):
-        found = tuple(row[column] for column in columns)
-        wrong = [text for text in found if not isinstance(text, str)]
-        if wrong:
-            raise ValueError(
-                f"Every text of {table.path} must be a string. Received: "
-                f"{wrong[0]!r:.40} in row {number}. Convert it, or remove the row."
-            )
-        yield found
+    for place, row in table.body():
+        yield tuple(text_of(table, place, row, column) for column in columns)
 
 
-def _write(table, output, answers):
-    """Writes rows with their answers; a name that the table has gets a prefix."""
-    first = next(answers, {})
-    answers = itertools.chain([first] if first else [], answers)
-    names = [f"predicted_{n}" if n in table.names else n for n in first]
-    rows = (
-        [*row, *found.values()]
-        for row, found in zip(table.rows(), answers, strict=True)
-    )
-    write_table(output, [*table.names, *names], rows, table.schema)
+def _write(table, output, path, schema):
+    """Writes rows with their answers, which are lines of JSON in the file `path`."""
+
+    def answers():
+        with path.open(encoding="utf-8") as file:
+            yield from map(json.loads, file)
+
+    def rows():
+        pairs = zip(table.body(), answers(), strict=True)
+        return ([*row, *found.values()] for (_, row), found in pairs)
+
+    names = [*table.names]
+    for name in next(answers(), ()):
+        while name in names:
+            name = f"predicted_{name}"
+        names.append(name)
+    write_table(output, names, rows, schema)

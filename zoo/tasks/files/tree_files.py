@@ -1,6 +1,7 @@
 """Files, scores, answers and reports of a parser."""
 
 from zoo.evaluation import assess_trees, right_branching_trees
+from zoo.tasks.files.labelled_files import check_no_columns
 from zoo.tasks.files.translated_files import TranslatedFiles
 from zoo.tasks.inputs.text_input import join_words
 from zoo.text import find_leaves, phrase_spans, read_tree, read_trees, write_tree
@@ -21,11 +22,8 @@ class TreeFiles(TranslatedFiles):
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Reads sentences and trees, cleaned, without those that have no words."""
-        columns = text_column, pair_column, label_column
-        if columns != (None, None, None):
-            raise ValueError(
-                f"A file of trees has no columns. Received: {columns}. Leave them out."
-            )
+        rule = "A file of trees has no columns."
+        check_no_columns(rule, text_column, pair_column, label_column)
         trees = [tree for tree in read_trees(path) if find_leaves(tree)]
         if not trees:
             raise ValueError(f"A tree must have a word. Received: none in {path}.")

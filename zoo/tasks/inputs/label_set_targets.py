@@ -10,7 +10,9 @@ import tensorflow as tf
 from zoo.tasks.inputs.label_values import label_value, numbers_of_names
 from zoo.tasks.inputs.targets import as_array
 
-WAY = "Give a list of names for each text, or rows of 0 and 1, one for each label."
+TARGET_ADVICE = (
+    "Give a list of names for each text, or rows of 0 and 1, one for each label."
+)
 
 
 def label_set_rows(y, labels, separator="|"):
@@ -39,7 +41,7 @@ def label_set_rows(y, labels, separator="|"):
         raise ValueError(
             f"An array of targets must have a number in [0, 1] for each of the "
             f"{len(labels)} labels. Received: {reprlib.repr(y[0].tolist())} in row 0. "
-            f"{WAY}"
+            f"{TARGET_ADVICE}"
         )
     rows = [_names(row, place, separator) for place, row in enumerate(y)]
     values = [value for row in rows for value in row]
@@ -61,11 +63,12 @@ def _rows_of(y):
     if isinstance(y, (str, bytes, Mapping, Set)) or not hasattr(y, "__len__"):
         raise ValueError(
             f"`y` must be a list with the labels of each text. Received: {y!r:.60}. "
-            f"{WAY}"
+            f"{TARGET_ADVICE}"
         )
     if getattr(y, "ndim", 2) != 2:
         raise ValueError(
-            f"`y` must have one row for each text. Received: shape {y.shape}. {WAY}"
+            f"`y` must have one row for each text. Received: shape {y.shape}. "
+            f"{TARGET_ADVICE}"
         )
     return y
 
@@ -107,7 +110,7 @@ def _names(row, place, separator):
     if not isinstance(row, (list, tuple, Set)):
         raise ValueError(
             "`y` must have a list of labels for each text. Received: "
-            f"{row!r:.60} in row {place}. {WAY}"
+            f"{row!r:.60} in row {place}. {TARGET_ADVICE}"
         )
     row = [*row]
     counts = collections.Counter(map(str, row))

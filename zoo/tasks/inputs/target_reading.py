@@ -5,7 +5,7 @@ import tensorflow as tf
 from zoo.tasks.inputs.targets import row_weights
 from zoo.tasks.inputs.text_input import check_lengths
 from zoo.tasks.inputs.word_weights import are_word_weights, word_weights
-from zoo.tasks.losses.logit_losses import LABELS
+from zoo.tasks.losses.logit_losses import LABEL_LOGITS
 
 
 def read_targets(task, columns, y=None, sample_weight=None):
@@ -52,7 +52,7 @@ def targets_in_graph(task, columns, targets):
         y = y.to_tensor("" if y.dtype == tf.string else 0)
     targets = [y, *weights]
     spec = target_spec(task, y)
-    check_target_type(y, spec, task.output_kind == LABELS)
+    check_target_type(y, spec, task.output_kind == LABEL_LOGITS)
     kinds = [tf.string if w.dtype == tf.string else tf.float32 for w in weights]
     specs = [spec, *(tf.TensorSpec([None], kind) for kind in kinds)]
 

@@ -78,10 +78,10 @@ def weighted_words(labels, weights, class_weight):
     """
     texts = []
     weights = [1.0] * len(labels) if weights is None else weights
-    for numbers, weight in zip(map(_text, labels), weights, strict=True):
+    for numbers, weight in zip(map(_as_str, labels), weights, strict=True):
         found = [class_weight[int(number)] for number in numbers.split()]
         if isinstance(weight, (str, bytes)):
-            pairs = zip(found, _text(weight).split(), strict=True)
+            pairs = zip(found, _as_str(weight).split(), strict=True)
             found = [value * float(other) for value, other in pairs]
         else:
             found = [value * float(weight) for value in found]
@@ -89,5 +89,6 @@ def weighted_words(labels, weights, class_weight):
     return np.array(texts, object)
 
 
-def _text(value):
+def _as_str(value):
+    """A str of a str or bytes."""
     return value.decode() if isinstance(value, bytes) else value

@@ -12,8 +12,8 @@ from zoo.tasks.losses.score_metrics import named_score
 from zoo.tasks.losses.weighted_means import FunctionLoss, interpret, map_leaves
 
 CROSSENTROPY = "sparse_categorical_crossentropy"
-LABELS = "label logits"  # the outputs of a task with a sigmoid for each label
-LOGITS = ("logits", LABELS)
+LABEL_LOGITS = "label logits"  # the outputs of a task with a sigmoid for each label
+LOGIT_KINDS = ("logits", LABEL_LOGITS)
 # Functions of Keras by their names: those of class numbers; those of scores on any
 # scale; and what needs probabilities beside the crossentropies with `from_logits`.
 CLASS_NUMBER_LOSSES = (CROSSENTROPY, "categorical_generalized_cross_entropy")
@@ -28,7 +28,7 @@ PROBABILITY_LOSSES = "kl_divergence", "poisson", "dice", "tversky", "ctc", "circ
 # Metrics of Keras that take any numbers, and those of class numbers and logits.
 PLAIN_METRICS = ("Mean", "Sum", "MeanMetricWrapper")
 READY_METRICS = {
-    LABELS: PLAIN_METRICS,
+    LABEL_LOGITS: PLAIN_METRICS,
     "logits": (
         *PLAIN_METRICS,
         "sparse_categorical_accuracy",
@@ -126,9 +126,9 @@ def _fit_loss(task, given):
     if not _of_keras(function):
         return given
     _check("loss", task, given, function, options)
-    if task.output_kind not in LOGITS:
+    if task.output_kind not in LOGIT_KINDS:
         return given
-    known = {"padding": task.padding_label, "sigmoid": task.output_kind == LABELS}
+    known = {"padding": task.padding_label, "sigmoid": task.output_kind == LABEL_LOGITS}
     if not isinstance(loss, keras.losses.Loss) or isinstance(given, (str, type)):
         fitted = LogitsFunction(function, _with_logits(function, options), **known)
         return FunctionLoss(fitted, given if isinstance(given, str) else None)
@@ -140,11 +140,11 @@ def _fit_loss(task, given):
 
 def _fit_metric(task, given):
     if isinstance(given, str) and task.labels:
-        score = named_score(given, task.labels, task.output_kind == LABELS)
+        score = named_score(given, task.labels, task.output_kind == LABEL_LOGITS)
         if score is not None:
             return score
     smart = isinstance(given, str) and given.lower() in ("accuracy", "acc")
-    if smart and task.output_kind == LABELS:
+    if smart and task.output_kind == LABEL_LOGITS:
         given = keras.metrics.BinaryAccuracy("accuracy")
     elif given is None or smart:  # Keras chooses the accuracy
         return given
@@ -157,9 +157,9 @@ def _fit_metric(task, given):
     if not _of_keras(function) or ready:
         return given
     _check("metrics", task, given, function, options)
-    if task.output_kind not in LOGITS or not inspect.isfunction(function):
+    if task.output_kind not in LOGIT_KINDS or not inspect.isfunction(function):
         return given
-    known = {"padding": task.padding_label, "sigmoid": task.output_kind == LABELS}
+    known = {"padding": task.padding_label, "sigmoid": task.output_kind == LABEL_LOGITS}
     fitted = LogitsFunction(function, _with_logits(function, options), **known)
     name = given if isinstance(given, str) else getattr(metric, "name", None)
     return keras.metrics.MeanMetricWrapper(fitted, name or fitted.__name__)
@@ -209,8 +209,8 @@ def _check(argument, task, given, function, options):
     """Raises LossError if a function of Keras does not fit the outputs of a task."""
     name, kind, said = _name_of(function), task.output_kind, options.get("from_logits")
     if not inspect.isfunction(function):  # such as AUC
-        wrong = kind in LOGITS and not said and options.get("sparse_y_pred", True)
-    elif kind == LABELS:
+        wrong = kind in LOGIT_KINDS and not said and options.get("sparse_y_pred", True)
+    elif kind == LABEL_LOGITS:
         classes = name.startswith(("categorical", "sparse", "top_k"))
         wrong = classes or name in ("ctc", "circle") or said is False
     elif kind == "logits":

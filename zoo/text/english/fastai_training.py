@@ -65,7 +65,10 @@ def count_tokens(texts):
         times = np.repeat(times, tokens.row_lengths().numpy()).tolist()
         for token, count in zip(tokens.values.numpy().tolist(), times, strict=True):
             counts[token] += count
-    return collections.Counter({_decode(token): n for token, n in counts.items()})
+    found = collections.Counter()
+    for token, count in counts.items():  # of which several may be decoded alike
+        found[_decode(token)] += count
+    return found
 
 
 def _encode(text):
