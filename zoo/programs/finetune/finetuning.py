@@ -225,7 +225,7 @@ def preset_epochs(model):
 def prepare(model, parts, seed, echo):
     """Checks the labels, measures the texts and scores the baselines; prints all.
 
-    Returns a dict of tokens, notes and baselines, the predicted labels of each.
+    Returns a dict of tokens, notes and baselines, the `Assessment` of each.
     """
     for _, labels in parts.values():
         model.encode_labels(model.files.parse_labels(labels))
@@ -242,12 +242,12 @@ def prepare(model, parts, seed, echo):
         )
     held_out, truth = model.files.rows_to_score(model, *list(parts.values())[-1])
     sample = take(texts, labels, rows)
-    baselines = predict_baselines(model, sample, held_out, notes.append)
+    found = predict_baselines(model, sample, held_out, notes.append)
     for note in notes:
         echo(note)
-    for name, predicted in baselines.items():
-        scores = model.files.assess(model, truth, predicted).values()
-        echo(f"{name}, {list(parts)[-1]}: {format_scores(scores)}")
+    baselines = {k: model.files.assess(model, truth, rows) for k, rows in found.items()}
+    for name, assessed in baselines.items():
+        echo(f"{name}, {list(parts)[-1]}: {format_scores(assessed.values())}")
     return {"tokens": tokens, "notes": notes, "baselines": baselines}
 
 
@@ -311,7 +311,7 @@ def validation_score(model, rows):
     x, labels = model.files.rows_to_score(model, *rows)
     predictions = model.files.predict_labels(model, x)
     if predictions is None:
-        return -model.files.measure(model, *rows)["loss"]
+        return -model.files.evaluate(model, *rows)["loss"]
     return next(iter(model.files.assess(model, labels, *predictions).values().values()))
 
 

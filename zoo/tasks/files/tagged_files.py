@@ -46,14 +46,6 @@ class TaggedFiles(LabelledFiles):
         names = sorted({tag for tags in labels for tag in tags})
         return {"labels": names, "scheme": find_scheme(labels)}
 
-    def measure(self, model, x, labels):
-        """Scores as of every task, and with a scheme precision, recall and F1."""
-        scores = super().measure(model, x, labels)
-        if model.options["scheme"]:
-            spans = model.score(x, labels)
-            scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
-        return scores
-
     def answer_rows(self, model, x, batch_size=None):
         """Yields a dict for each text: lists of values of words, and `entities`."""
         for text, words in tagged_texts(model, x, batch_size):
