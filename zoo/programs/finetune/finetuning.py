@@ -311,7 +311,7 @@ def validation_score(model, rows):
     x, labels = model.files.rows_to_score(model, *rows)
     predictions = model.files.predict_labels(model, x)
     if predictions is None:
-        return -model.files.evaluate(model, *rows)["loss"]
+        return -model.files.measure(model, *rows)["loss"]
     return next(iter(model.files.assess(model, labels, *predictions).values().values()))
 
 

@@ -54,7 +54,7 @@ def assess_model(model, rows, others, seed):
     (x, labels), files = rows, model.files
     predictions = files.predict_labels(model, x)
     if predictions is None:
-        scores = files.evaluate(model, x, labels)
+        scores = files.measure(model, x, labels)
         values = {name: {"value": value} for name, value in scores.items()}
         return {"scores": {"model": values}}
     predicted, confidence = predictions

@@ -168,16 +168,18 @@ def score_models(models, rows, seed):
         **assess_model(first, to_score, others, seed),
     }
     scores = content["scores"]
+    if "tables" not in content:  # these are all scores
+        return content
     for name, model in models.items():
         for score, value in model.files.evaluate(model, *rows).items():
             scores[name].setdefault(score, {"value": value})
     names = dict.fromkeys(key for found in scores.values() for key in found)
     for name, found in scores.items():
         scores[name] = {key: found.get(key, {"value": None}) for key in names}
+    tables = content["tables"]
     for other in others.values():
         for title, table in shown_tables(other).items():
-            rows = content["tables"].get(title, [])
-            content["tables"][title] = join_tables(rows, table)
+            tables[title] = join_tables(tables.get(title, []), table)
     return content
 
 

@@ -10,7 +10,7 @@ class LabelledFiles(TextFiles):
     """Reads labelled rows from files; scores, answers and reports of their task.
 
     A report of a task without `predict_labels` and `assess` has the scores of
-    `evaluate`.
+    `measure`.
 
     Attributes:
         baselines: dict of a name to a function, see `zoo.evaluation.baselines`, whose
