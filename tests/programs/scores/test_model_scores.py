@@ -226,6 +226,7 @@ def models(preset, tmp_path_factory):
     (directory / "choices.tsv").write_text(
         "prompt\tchoice_0\tchoice_1\tlabel\na\tb\tc\t0"
     )
+    (directory / "header_choices.tsv").write_text("prompt\tchoice_0\tchoice_1\tlabel\n")
     (directory / "empty.conll").write_text("")
     (directory / "none.conll").write_text("a O\nfilm O\n")
     return directory
@@ -235,7 +236,8 @@ FORMS = "must have the same task, and labels of the same form. Received: one.ker
 ERRORS = {
     "empty file": ("one", "empty.tsv", (), "empty.tsv"),
     "header": ("one", "header.tsv", (), "must have rows with labels. Received: only a"),
-    "no tags": ("spans", "empty.conll", (), "empty.conll"),
+    "no tags": ("spans", "empty.conll", (), "Received: none in empty.conll"),
+    "no choices": ("two", "header_choices.tsv", (), "header_choices.tsv"),
     "unknown label": ("one", "new.tsv", (), "Received: ['a\\x1bnew']. The labels are"),
     "unknown to the other": ("more", "new.tsv", "one", "one.keras cannot be scored on"),
     "other labels": ("one", "rows.tsv", "others", "The labels are ['x', 'y']"),

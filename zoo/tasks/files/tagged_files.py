@@ -39,7 +39,13 @@ class TaggedFiles(LabelledFiles):
                 "Tags belong to the words of one text. Received: "
                 f"pair_column={pair_column!r}. Leave it out."
             )
-        return read_conll(path, text_column, label_column, documents, skip_empty_words)
+        columns = text_column, label_column
+        words, tags = read_conll(path, *columns, documents, skip_empty_words)
+        if not words:
+            raise ValueError(
+                f"There must be a sentence with tags. Received: none in {path}."
+            )
+        return words, tags
 
     def options(self, kind, x, labels):
         """The names of the tags, and the scheme of spans if they follow one."""
