@@ -13,6 +13,7 @@ _PLACES = {
     "Family": "zoo.registry",
     "Layout": "zoo.registry",
     "TextEnsemble": "zoo.tasks",
+    "assess": "zoo.programs.scores.model_scores",
     "attend": "zoo.programs.vectors.attend",
     "embed": "zoo.programs.vectors.text_vectors",
     "embed_words": "zoo.programs.vectors.layer_vectors",

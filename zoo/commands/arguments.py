@@ -230,6 +230,8 @@ def check_recipe_name(context, parameter, name):
 
 def check_model(context, parameter, model):
     """A callback of click, which returns a `.keras` file or a preset that exists."""
+    if model is None:
+        return None
     if not os.fspath(model).endswith(".keras"):
         return check_preset(context, parameter, model)
     if not os.path.exists(model):

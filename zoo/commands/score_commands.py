@@ -1,7 +1,5 @@
 """Commands that score models on labelled data."""
 
-import json
-
 import click
 
 from zoo.commands import arguments
@@ -14,14 +12,29 @@ SUITE += ("conll2003", "squad1.1", "squad2.0", "swag", "codah")
 @arguments.MODEL
 @arguments.labelled_data(arguments.TAGGED)
 @arguments.target_file("--target", "--data")
-def evaluate(model, data, target, columns):
-    """Print the scores of a model on labelled texts as JSON."""
-    from zoo.programs.finetune import labelled_rows, loading
+@click.option(
+    "--compare",
+    metavar="MODEL",
+    callback=arguments.check_model,
+    help="Another model of the same task. The command also prints its scores on the "
+    "same rows, and the differences, with intervals of the paired bootstrap.",
+)
+@arguments.path_option(
+    "--report",
+    "Directory of a report to write, with scores, pictures and the largest errors.",
+    arguments.check_new_folder,
+)
+def evaluate(model, data, target, compare, report, columns):
+    """Print the scores of a model on labelled texts.
 
-    loaded = loading.load(model)
-    loading.trainable_task(loaded.task_name)
-    rows = labelled_rows.read_rows(loaded, data, target, **columns)
-    click.echo(json.dumps(loaded.files.measure(loaded, *rows)))
+    The scores have 95 % intervals. Tables show the precision, recall, F1 and number of
+    rows of each label. The last line is the scores as JSON.
+    """
+    from zoo.programs.finetune.labelled_rows import RowFiles
+    from zoo.programs.scores import model_scores
+
+    files = RowFiles(data, target=target, columns=columns)
+    model_scores.run(model, files, compare, report, click.echo)
 
 
 @click.command("evaluate-suite")

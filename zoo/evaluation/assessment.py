@@ -83,7 +83,8 @@ class Assessment:
 
         def difference(name):
             ours, theirs = self.statistics[name], other.statistics[name]
-            return lambda rows: ours(rows) - theirs(rows)
+            # Equal predictions differ by 0, in whatever order the labels are added.
+            return lambda rows: round(float(ours(rows) - theirs(rows)), 12)
 
         shared = [name for name in self.statistics if name in other.statistics]
         statistics = {name: difference(name) for name in shared}

@@ -132,8 +132,9 @@ class OneLabel:
 
 def test_a_label_without_rows_has_no_scores(classified):
     _, report, _, _ = classified
-    rows = ["a", "b", "c"], ["always", "once", "always"]
-    found = assess_model(OneLabel(), rows, {"majority": (["always"] * 3, None)}, 0)
+    rows, model = (["a", "b", "c"], ["always", "once", "always"]), OneLabel()
+    majority = model.files.assess(model, rows[1], ["always"] * 3)
+    found = assess_model(model, rows, {"majority": majority}, 0)
     never, always, once = found["tables"]["Scores of each label"]
     no_scores = dict.fromkeys(("precision", "recall", "f1"))
     assert never == {"label": "never", **no_scores, "support": 0}

@@ -62,15 +62,19 @@ def data_lines(data, counted="rows"):
             shown[MAX_LISTED_LABELS // 2 : -MAX_LISTED_LABELS // 2] = ["…"]
         lines.append(f"{len(counts)} labels for {first}: {'; '.join(shown)}.")
         once = [name for name, count in counts.items() if count == 1]
-        lines += _named(f"that occur once for {first}", once)
+        lines += name_labels(f"that occur once for {first}", once)
     for name in held_out_parts:
         held_out = data[name].get("counts", {})
-        lines += _named(f"without a row for {first}", held_out.keys() - counts.keys())
-        lines += _named(f"without a row for {name}", counts.keys() - held_out.keys())
+        lines += name_labels(
+            f"without a row for {first}", held_out.keys() - counts.keys()
+        )
+        lines += name_labels(
+            f"without a row for {name}", counts.keys() - held_out.keys()
+        )
     return lines
 
 
-def _named(what, labels):
+def name_labels(what, labels):
     """A line that names labels, the first ten of them, or no line without labels."""
     names = sorted(map(printable, labels))
     if not names:

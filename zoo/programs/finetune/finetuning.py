@@ -226,7 +226,7 @@ def preset_epochs(model):
 def prepare(model, parts, seed, echo):
     """Checks the labels, measures the texts and scores the baselines; prints all.
 
-    Returns a dict of tokens, notes and baselines, see `predict_baselines`.
+    Returns a dict of tokens, notes and baselines, the `Assessment` of each.
     """
     for _, labels in parts.values():
         model.encode_labels(model.files.parse_labels(labels))
@@ -243,12 +243,13 @@ def prepare(model, parts, seed, echo):
         )
     held_out, truth = model.files.rows_to_score(model, *list(parts.values())[-1])
     sample = take(texts, labels, rows)
-    baselines = predict_baselines(model, sample, held_out, notes.append)
+    found = predict_baselines(model, sample, held_out, notes.append)
     for note in notes:
         echo(note)
-    for name, predictions in baselines.items():
-        scores = model.files.assess(model, truth, *predictions).values()
-        echo(f"{name}, {list(parts)[-1]}: {format_scores(scores)}")
+    files = model.files
+    baselines = {k: files.assess(model, truth, *pair) for k, pair in found.items()}
+    for name, assessed in baselines.items():
+        echo(f"{name}, {list(parts)[-1]}: {format_scores(assessed.values())}")
     return {"tokens": tokens, "notes": notes, "baselines": baselines}
 
 

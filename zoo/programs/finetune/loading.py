@@ -23,13 +23,18 @@ def default_task(preset):
 def trainable_task(name):
     """The class of a task that is trained on labelled rows of a file."""
     kind = find_task(name)
-    if kind.files.read is None:
-        names = [name for name, task in registry.TASKS.items() if task.files.read]
-        raise ValueError(
-            "`task` must be one that is trained on labelled rows: "
-            f"{', '.join(names)}. Received: {name!r}."
-        )
+    check_trainable(kind)
     return kind
+
+
+def check_trainable(task):
+    """Raises ValueError unless a task is trained on labelled rows of a file."""
+    if task.files.read is None:
+        names = [name for name, kind in registry.TASKS.items() if kind.files.read]
+        raise ValueError(
+            "The task must be one that is trained on labelled rows: "
+            f"{', '.join(names)}. Received: {task.task_name!r}."
+        )
 
 
 def load_one(preset, task="auto", **options):

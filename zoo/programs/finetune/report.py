@@ -41,13 +41,13 @@ def format_scores(scores):
     )
 
 
-def assess_model(model, rows, baselines, seed):
-    """Scores a model next to the baselines.
+def assess_model(model, rows, others, seed):
+    """Scores a model next to other predictors, such as baselines.
 
     Args:
         model: the task.
         rows: texts and labels to score it on.
-        baselines: dict of a name to predictions, from `predict_baselines`.
+        others: dict of a name to the `zoo.evaluation.Assessment` on the same rows.
         seed: int, of the bootstrap.
 
     Returns:
@@ -62,17 +62,13 @@ def assess_model(model, rows, baselines, seed):
         return {"scores": {"model": values}}
     predicted, confidence = predictions
     assessed = files.assess(model, labels, predicted, confidence)
-    plain = {k: files.assess(model, labels, *pair) for k, pair in baselines.items()}
-    scored = {"model": assessed, **plain}
+    scored = {"model": assessed, **others}
     found = {
         "scores": {name: item.scores(seed) for name, item in scored.items()},
         "differences": {
-            name: assessed.differences(simple, seed) for name, simple in plain.items()
+            name: assessed.differences(other, seed) for name, other in others.items()
         },
-        "tables": {
-            title: [_without_scores(row) for row in table]
-            for title, table in assessed.tables.items()
-        },
+        "tables": shown_tables(assessed),
     }
     if assessed.confusion is not None:
         names, matrix = assessed.confusion
@@ -102,6 +98,14 @@ def assess_model(model, rows, baselines, seed):
     return found
 
 
+def shown_tables(assessed):
+    """The tables of an `Assessment`, dict of a title to a list of dicts."""
+    return {
+        title: [_without_scores(row) for row in table]
+        for title, table in assessed.tables.items()
+    }
+
+
 def _without_scores(row):
     """A row of a table, without scores if there is nothing that it is scored on."""
     if row.get("support") != 0:
@@ -129,11 +133,15 @@ def describe_model(model):
     }
 
 
+def plain_copy(content):
+    """A copy, in which numbers that JSON does not know are None."""
+    return json.loads(json.dumps(content), parse_constant=lambda name: None)
+
+
 def write_report(directory, content, echo):
     """Writes pictures, `report.html`, whose path is returned, and `report.json`."""
     directory = pathlib.Path(directory)
-    # A copy, in which numbers that JSON does not know are None.
-    content = json.loads(json.dumps(content), parse_constant=lambda name: None)
+    content = plain_copy(content)
     pictures = _draw(directory, content, echo)
     content["pictures"] = [path.name for path in pictures]
     pages = {
@@ -175,6 +183,8 @@ def _draw(directory, content, echo):
 
 def _curves(content):
     """Yields name, title, horizontal axis and curves of each plot of the training."""
+    if "history" not in content:
+        return
     history, updates = content["history"], content["updates"]
     epochs = len(history["loss"])
     per_epoch = updates["update"][-1] // epochs

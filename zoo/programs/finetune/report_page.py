@@ -82,7 +82,8 @@ def _name(key):
     return _text(key.replace("_", " "))
 
 
-def _number(value):
+def format_number(value):
+    """An int, or a float with three decimals, as str; a dash for None."""
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
@@ -98,7 +99,7 @@ def _table(rows, title=""):
     lines = []
     for row in rows:
         cells = [
-            f"<td{kinds[key]}>{_number(value)}</td>"
+            f"<td{kinds[key]}>{format_number(value)}</td>"
             if key in numeric
             else f'<td dir="auto">{_text(value)}</td>'
             for key, value in row.items()
@@ -115,7 +116,7 @@ def _table(rows, title=""):
 
 
 def _scores(content):
-    """The scores of the model and of the baselines, and their differences."""
+    """The scores of the model and of other predictors, and their differences."""
     scored = content["scored"]
     scores = [
         {"predictor": name, **{k: _interval(v) for k, v in values.items()}}
@@ -134,18 +135,24 @@ def _scores(content):
     )
 
 
-def _interval(score, sign=""):
+def format_interval(score, sign=""):
+    """A score, a dict of value and perhaps low and high, as str."""
     if score["value"] is None:
         return "–"
     value = f"{score['value']:{sign}.3f}"
     if score.get("low") is None:
         return value
-    interval = f"({score['low']:{sign}.3f} to {score['high']:{sign}.3f})"
-    return f"{value} {interval.replace(' ', NO_BREAK)}"
+    return f"{value} ({score['low']:{sign}.3f} to {score['high']:{sign}.3f})"
+
+
+def _interval(score, sign=""):
+    return format_interval(score, sign).replace(" to ", f"{NO_BREAK}to{NO_BREAK}")
 
 
 def _data(content):
-    lines = [*data_lines(content["data"]), tokens_line(content["tokens"])]
+    lines = data_lines(content["data"])
+    if "tokens" in content:
+        lines.append(tokens_line(content["tokens"]))
     items = "\n".join(f"<li>{_text(line)}</li>" for line in lines + content["notes"])
     counts = {name: part.get("counts", {}) for name, part in content["data"].items()}
     labels = dict.fromkeys(label for part in counts.values() for label in part)
@@ -192,7 +199,7 @@ def _errors(errors):
             for text in error["texts"]
         ]
         facts = [f"{_name(k)}: <b>{_text(v)}</b>" for k, v in error["labels"].items()]
-        facts = ", ".join([*facts, f"error {_number(error['error'])}"])
+        facts = ", ".join([*facts, f"error {format_number(error['error'])}"])
         items.append(f'<li>{"".join(texts)}<p dir="auto">{facts}</p></li>\n')
     if not items:
         return ""

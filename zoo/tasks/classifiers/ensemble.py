@@ -87,6 +87,12 @@ class TextEnsemble(keras.Model):
         """Whether the rows of a member have two columns."""
         return any(member.pair for member in self.members)
 
+    @property
+    def sequence_length(self):
+        """The longest text of a member, in tokens; None if one has no limit."""
+        lengths = [member.sequence_length for member in self.members]
+        return None if None in lengths else max(lengths)
+
     def average(self, logits):
         """The logarithm of the mean of probabilities.
 
@@ -169,6 +175,11 @@ class TextEnsemble(keras.Model):
         """Returns what the exported model answers; see `zoo.tasks.Task.answer`."""
         return answer_texts(self, x, batch_size)
 
+    def check_columns(self, count):
+        """Raises ValueError if a member does not take so many columns of texts."""
+        for member in self.members:
+            member.check_columns(count)
+
     def encode_labels(self, y):
         """Class numbers int64 (B,) from names or numbers, checked."""
         return self.members[0].encode_labels(y)
@@ -196,8 +207,7 @@ class TextEnsemble(keras.Model):
         model = TextEnsemble([float32_clone(member) for member in self.members])
         pair = self.pair if pair is None else pair
         names = self.columns if pair else self.members[0].required_columns
-        for member in self.members:
-            member.check_columns(len(names))
+        self.check_columns(len(names))
         signatures = {
             "serving_default": text_signature(model.answer_batch, names, texts)
         }

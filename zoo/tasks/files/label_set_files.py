@@ -85,11 +85,6 @@ class LabelSetFiles(NamedLabelFiles):
         """Finds the threshold with the best micro F1, see `find_thresholds`."""
         return {"threshold": model.find_thresholds(x, labels)}
 
-    def measure(self, model, x, labels):
-        """Scores as of every task, and those of `assess`."""
-        found = self.assess(model, labels, *self.predict_labels(model, x))
-        return super().measure(model, x, labels) | found.values()
-
     def predict_labels(self, model, x):
         """The labels of each text, list of tuples, and all scores, float32 (N, C)."""
         logits = model.predict(x, verbose=0)

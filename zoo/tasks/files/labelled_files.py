@@ -82,6 +82,15 @@ class LabelledFiles(TextFiles):
 
     def measure(self, model, x, labels):
         """All scores of the model on texts and labels, dict of float."""
+        scores = self.evaluate(model, x, labels)
+        x, labels = self.rows_to_score(model, x, labels)
+        predictions = self.predict_labels(model, x)
+        if predictions is None:
+            return scores
+        return scores | self.assess(model, labels, *predictions).values()
+
+    def evaluate(self, model, x, labels):
+        """The loss and the metrics of the training, dict of float."""
         y = self.parse_labels(labels)
         scores = model.evaluate(x, y, verbose=0, return_dict=True)
         return {name: float(value) for name, value in scores.items()}

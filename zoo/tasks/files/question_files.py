@@ -51,12 +51,6 @@ class QuestionFiles(LabelledFiles):
         counts = {"answer": answerable, "no answer": len(labels) - answerable}
         return {"counts": {name: count for name, count in counts.items() if count}}
 
-    def measure(self, model, x, labels):
-        """Scores as of every task, and exact match and F1."""
-        predicted, _ = self.predict_labels(model, x)
-        found = self.assess(model, labels, predicted).values()
-        return super().measure(model, x, labels) | found
-
     def predict_labels(self, model, x):
         """The texts of the answers, and their probabilities."""
         found = model.answer(x)

@@ -40,20 +40,18 @@ class TaggedFiles(LabelledFiles):
                 "Tags belong to the words of one text. Received: "
                 f"pair_column={pair_column!r}. Leave it out."
             )
-        return read_conll(path, text_column, label_column, documents, skip_empty_words)
+        columns = text_column, label_column
+        words, tags = read_conll(path, *columns, documents, skip_empty_words)
+        if not words:
+            raise ValueError(
+                f"There must be a sentence with tags. Received: none in {path}."
+            )
+        return words, tags
 
     def options(self, kind, x, labels):
         """The names of the tags, and the scheme of spans if they follow one."""
         names = sorted({tag for tags in labels for tag in tags})
         return {"labels": names, "scheme": find_scheme(labels)}
-
-    def measure(self, model, x, labels):
-        """Scores as of every task, and with a scheme precision, recall and F1."""
-        scores = super().measure(model, x, labels)
-        if model.options["scheme"]:
-            spans = model.score(x, labels)
-            scores |= {name: spans[name] for name in ("precision", "recall", "f1")}
-        return scores
 
     def answer_rows(self, model, x, batch_size=None):
         """Yields a dict for each text: lists of values of words, and `entities`."""

@@ -67,13 +67,6 @@ class TranslatedFiles(LabelledFiles):
         """Different sources, and all the targets of each."""
         return group_references(as_numpy(model.text_columns(x)[0]).tolist(), labels)
 
-    def measure(self, model, x, labels):
-        """The scores of every task, and those of the written texts, see `assess`."""
-        scores = super().measure(model, x, labels)
-        x, labels = self.rows_to_score(model, x, labels)
-        predicted, _ = self.predict_labels(model, x)
-        return scores | self.assess(model, labels, predicted).values()
-
     def predict_labels(self, model, x):
         """What the model writes, list of str, without probabilities."""
         return model.writer.write_texts(x), None
