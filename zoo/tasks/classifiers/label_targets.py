@@ -31,6 +31,7 @@ class OneLabel:
     """
 
     output_kind = "logits"
+    probabilities = staticmethod(tf.nn.softmax)
     target_spec = CLASS_NUMBERS
     files = ClassFiles()
 
@@ -80,6 +81,7 @@ class LabelSets:
     """
 
     output_kind = LABELS
+    probabilities = staticmethod(tf.sigmoid)
 
     def __init__(self, labels, threshold=0.5, pos_weight=None, separator=None):
         self.labels = labels

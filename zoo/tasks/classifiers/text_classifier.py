@@ -9,6 +9,7 @@ from zoo.evaluation import best_thresholds
 from zoo.tasks.classifiers.label_targets import LabelSets, OneLabel
 from zoo.tasks.classifiers.sequence_task import SequenceTask
 from zoo.tasks.files.class_files import NumberFiles
+from zoo.tasks.heads.class_labels import class_probabilities
 from zoo.tasks.heads.head import merge_head_options
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.reading import read_data
@@ -171,6 +172,11 @@ class TextClassifier(SequenceTask):
     def encode_class_weight(self, class_weight, labels=None):
         """A weight for each class number, checked; see `class_weights`."""
         return self.label_targets.class_weight(class_weight, labels)
+
+    def label_probabilities(self, x, temperature=1.0, batch_size=None):
+        """See `Task`; with `multi_label` each label has one of its own."""
+        function = self.label_targets.probabilities
+        return class_probabilities(self, x, temperature, batch_size, function)
 
     def answers(self, outputs):
         """From logits to labels and scores, see the class."""

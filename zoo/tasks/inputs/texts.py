@@ -53,8 +53,10 @@ class Texts:
         return self
 
     def labels(self):
-        """The encoded labels, a numpy array (N, ...); None if there are none."""
-        return self.targets[0].numpy() if self.targets else None
+        """The encoded labels, an array (N, ...) or ragged; None if there are none."""
+        target = self.targets[0] if self.targets else None
+        ragged = target is None or isinstance(target, tf.RaggedTensor)
+        return target if ragged else target.numpy()
 
     def with_class_weight(self, class_weight):
         """The data, and the weights of classes that Keras is to apply, or None.
@@ -66,8 +68,8 @@ class Texts:
             class_weight = self.task.encode_class_weight(class_weight, self.labels())
         if class_weight is None or self.task.target_spec.dtype != tf.string:
             return self, class_weight
-        labels, *weights = (target.numpy() for target in self.targets)
-        weights = weighted_words(labels, weights[0] if weights else None, class_weight)
+        weights = self.targets[1].numpy() if self.targets[1:] else None
+        weights = weighted_words(self.labels(), weights, class_weight)
         targets = [self.targets[0], tf.constant(weights)]
         return dataclasses.replace(self, targets=targets), None
 
