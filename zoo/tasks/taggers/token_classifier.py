@@ -19,7 +19,7 @@ from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.reading import read_data
 from zoo.tasks.inputs.targets import class_weights, label_rows
 from zoo.tasks.inputs.text_input import check_targets
-from zoo.tasks.inputs.word_weights import word_classes
+from zoo.tasks.inputs.word_weights import weighted_words, word_classes
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.taggers.tag_targets import (
@@ -95,6 +95,8 @@ class TokenClassifier(Task):
     classifies = "words"
     target_spec = tf.TensorSpec([None], tf.string)
     joins_words = True
+    weighs_parts = True
+    part_weights = staticmethod(weighted_words)
     files = TaggedFiles()
     encodes = True
     answers_tokens = False
