@@ -33,7 +33,7 @@ def read_problem(values, num_outputs, directory):
     """
     named = "regression" if num_outputs == 1 else "single_label_classification"
     problem = values.get("problem_type") or named
-    kind, sets = PROBLEM_TYPES.get(problem, (None, False))
+    kind, sets = PROBLEM_TYPES.get(str(problem), (None, False))
     if kind is None or (kind == "numbers") != (num_outputs == 1):
         warn_user(
             f"The classifier of {directory} does not give one label, a set of labels "

@@ -44,10 +44,10 @@ def table(class_weight, rows):
 def test_the_loss_is_a_mean_over_weights_of_labels(weights, pos_weight):
     rates = {"dropout": 0.0, "attention_dropout": 0.0}
     model = make(pos_weight=pos_weight, head_dropout=0.0, config=rates)
-    rows = model.encode_labels(SETS)
-    x, _ = next(iter(model.batches(TEXTS, SETS, batch_size=12)))
+    batch = next(iter(model.batches(TEXTS, SETS, ROW_WEIGHTS, batch_size=12)))
+    x, rows, row_weights = batch[0], *map(np.asarray, batch[1:])
     losses = model.default_loss().call(rows, model(x))
-    wanted = np.average(losses, weights=table(weights, rows) * ROW_WEIGHTS[:, None])
+    wanted = np.average(losses, weights=table(weights, rows) * row_weights[:, None])
     options = {"class_weight": weights, "sample_weight": ROW_WEIGHTS}
     found = model.train_on_batch(TEXTS, SETS, return_dict=True, **options)
     assert found["loss"] == pytest.approx(wanted, rel=1e-5)
