@@ -50,6 +50,7 @@ def owners():
         "Layer": keras.layers.Dense(1),
         "quantized layer": quantized,
         "masked tensor": keras.layers.Masking()(tf.ones((1, 2, 2))),
+        "masking": importlib.import_module("keras.src.backend.common.masking"),
         "Model": model,
         "Model.fit": inspect.unwrap(model.fit),
         "clone_model": inspect.getmodule(keras.models.clone_model),
@@ -72,6 +73,7 @@ NAMES = {
     },
     "quantized layer": {"_is_quantized": ("mark_quantized", None)},
     "masked tensor": {"_keras_mask": ("mask_of", None)},
+    "masking": {"set_keras_mask": ("set_mask", "x, mask")},
     "Model": {
         "_distribute_strategy": ("model_strategy", None),
         "_loss_tracker": ("loss_metrics", None),

@@ -41,7 +41,7 @@ OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 EVERYWHERE = {"files", "checks", "keras_internals", "lazy_names"}
 RULES = {
     **dict.fromkeys(EVERYWHERE, (set(), {"numpy"})),
-    "keras_internals": (set(), {"tensorflow_text"}),
+    "keras_internals": (set(), {"keras", "tensorflow_text"}),
     "family": (set(), {"keras"}),
     "ragged_rows": (set(), {"tensorflow"}),
     "text": ({"ragged_rows"}, {"tensorflow", "tensorflow_text", "numpy"}),

@@ -43,6 +43,13 @@ def mask_of(tensor):
     return getattr(tensor, "_keras_mask", None)
 
 
+def set_mask(tensor, mask):
+    """Gives a tensor the mask that `mask_of` returns."""
+    from keras.src.backend.common.masking import set_keras_mask
+
+    set_keras_mask(tensor, mask)  # tensors of JAX have no attributes
+
+
 # Models.
 def model_strategy(model):
     """The strategy in whose scope a model was made, or None."""

@@ -44,6 +44,7 @@ from zoo.checkpoint.json_files import (
 )
 from zoo.checkpoint.missing_files import warn_of_added_tokens, warn_without_tokenizer
 from zoo.checkpoint.pickles import read_strings, write_strings
+from zoo.checkpoint.problem_types import name_problem, read_problem
 from zoo.checkpoint.table import (
     KERAS_LEAVES,
     TORCH_LEAVES,
@@ -86,6 +87,7 @@ __all__ = [
     "keras_object",
     "module_rows",
     "name_activation",
+    "name_problem",
     "naming_absent",
     "open_checkpoint",
     "open_hugging_face",
@@ -97,6 +99,7 @@ __all__ = [
     "read_json",
     "read_keras_nlp",
     "read_lines",
+    "read_problem",
     "read_strings",
     "read_text",
     "read_vectors",

@@ -22,15 +22,19 @@ def answer_texts(model, x, batch_size=None):
     return join_rows(parts, np.argsort(np.concatenate(order)), model.answer_pads)
 
 
-def answer_parts(model, x, batch_size=None):
-    """Yields row numbers, int (M,), and answers (M, ...) of texts of similar length."""
+def answer_parts(model, x, batch_size=None, answer=None):
+    """Yields row numbers, int (M,), and answers (M, ...) of texts of similar length.
+
+    `answer` is a function of columns of texts, by default the model's own.
+    """
+    answer = answer or model.answer_eagerly
     columns = model.text_columns(x)
     lengths = sum(tf.strings.length(column) for column in columns)
     order = tf.argsort(lengths, direction="DESCENDING", stable=True)
     size = rows_at_once(batch_size, model.predict_batch_size)
     for start in range(0, max(len(columns[0]), 1), size):
         rows = order[start : start + size]
-        found = model.answer_eagerly(*(tf.gather(c, rows) for c in columns))
+        found = answer(*(tf.gather(c, rows) for c in columns))
         yield rows.numpy(), {key: as_numpy(value) for key, value in found.items()}
 
 

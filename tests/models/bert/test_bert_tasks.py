@@ -1,5 +1,7 @@
 """Published BERTs with the head of a task are that task, and compute what theirs do."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -131,12 +133,41 @@ def test_an_embedder_that_has_no_place_there(tokenizer, tmp_path):
             task.save_to_preset(tmp_path / "a", layout="hugging_face")
 
 
-def test_the_kind_of_problem_is_read(tokenizer, tmp_path):
-    task = zoo.TextClassifier(build(tokenizer), tokenizer, labels=["a", "b", "c"])
+PROBLEMS = {
+    "single_label_classification": (zoo.TextClassifier, {"labels": ["a", "b", "c"]}),
+    "multi_label_classification": (
+        zoo.TextClassifier,
+        {"labels": ["a", "b", "c"], "multi_label": True},
+    ),
+    "regression": (zoo.TextRegressor, {}),
+    None: (zoo.TokenClassifier, {"labels": ["a", "b", "c"]}),
+}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_kind_of_problem_is_written_and_read(tokenizer, tmp_path, problem):
+    """For each kind, what is read back from its own name, from none and from others."""
+    make, options = PROBLEMS[problem]
+    task = make(build(tokenizer), tokenizer, **options)
     task.save_to_preset(tmp_path / "a", layout="hugging_face")
     path = tmp_path / "a" / "config.json"
-    change_json(path, problem_type="single_label_classification")
-    assert isinstance(zoo.from_preset(tmp_path / "a"), zoo.TextClassifier)
-    change_json(path, problem_type="regression")
-    with pytest.warns(UserWarning, match="does not give one label for a text"):
-        assert isinstance(zoo.from_preset(tmp_path / "a"), zoo.backbone.Backbone)
+    assert json.loads(path.read_text()).get("problem_type") == problem
+    for other, (kind, wanted) in PROBLEMS.items():
+        change_json(path, problem_type=other)
+        if problem is None:  # of words, for which Hugging Face ignores the name
+            kind, wanted = make, {}
+        elif other is None:
+            kind, wanted = make, {}
+        elif (problem == "regression") != (other == "regression"):
+            with pytest.warns(UserWarning, match="does not give one label, a set of"):
+                found = zoo.from_preset(tmp_path / "a")
+            assert isinstance(found, zoo.backbone.Backbone)
+            continue
+        found = zoo.from_preset(tmp_path / "a")
+        assert type(found) is kind
+        sets = wanted.get("multi_label", False)
+        assert found.options.get("multi_label", False) == sets
+    change_json(path, problem_type="ranking")
+    if problem is not None:
+        with pytest.warns(UserWarning, match="problem_type='ranking'"):
+            assert isinstance(zoo.from_preset(tmp_path / "a"), zoo.backbone.Backbone)

@@ -69,7 +69,11 @@ def test_wrong_weights(value):
 
 
 @pytest.mark.slow
-def test_finetune_takes_them(tmp_path):
+@pytest.mark.parametrize(
+    "weight, wanted", [("good=2", {"good": 2.0}), ("balanced", "balanced")]
+)
+@pytest.mark.parametrize("sets", [False, True], ids=["labels", "sets"])
+def test_finetune_takes_them(sets, weight, wanted, tmp_path):
     import click.testing
 
     from zoo.commands.main import main
@@ -78,18 +82,23 @@ def test_finetune_takes_them(tmp_path):
     backbone.tokenizer = tokenizer
     backbone.save_to_preset(tmp_path / "preset")
     texts, labels = tiny.make_texts(40, seed=1)
+    if sets:
+        labels = [*labels[:-2], "good|bad", ""]
     rows = [f"{text}\t{label}" for text, label in zip(texts, labels, strict=True)]
     (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel", *rows]) + "\n")
     output = tmp_path / "a.keras"
     command = ["finetune", str(tmp_path / "preset"), "--data", str(tmp_path / "a.tsv")]
     command += ["--output", str(output), "--epochs", "1", "--freeze", "block_0"]
-    command += ["--class-weight", "good=2", "--lora", "2"]
+    command += ["--class-weight", weight, "--lora", "2"]
+    command += ["--separator", "|"] if sets else []
     result = click.testing.CliRunner().invoke(main, command)
     assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "a_report/report.json").read_text())
     settings = report["settings"]
-    assert settings["class weight"] == {"good": 2.0} and settings["lora"] == 2
+    assert settings["class weight"] == wanted and settings["lora"] == 2
     assert settings["freeze"] == ["block_0"]
-    found = zoo.load_model(output).backbone.get_layer("block_0").get_weights()
+    model = zoo.load_model(output)
+    assert model.options.get("multi_label", False) == sets
+    found = model.backbone.get_layer("block_0").get_weights()
     for a, b in zip(found, backbone.get_layer("block_0").get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)

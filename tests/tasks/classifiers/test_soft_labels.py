@@ -119,11 +119,15 @@ def test_a_student_learns_what_its_teacher_says():
     np.testing.assert_allclose(
         zoo.soft_labels(ensemble, TEXTS), ensemble.answer(TEXTS)["scores"], rtol=1e-5
     )
+    losses = -(SHARES * ensemble.predict(TEXTS)).sum(-1)
+    assert ensemble.evaluate(TEXTS, SHARES)[0] == pytest.approx(losses.mean(), rel=1e-5)
 
 
 def test_wrong_teachers():
     with pytest.raises(TypeError, match="`teacher` must be a classifier"):
         zoo.soft_labels(make_tiny_task(zoo.TextRegressor), TEXTS)
+    with pytest.raises(TypeError, match="must be a trained task .* Received: str"):
+        zoo.soft_labels("preset", TEXTS)
     with pytest.raises(ValueError, match="must be those of the teacher"):
         zoo.soft_labels(make(), TEXTS, ["a", "b"])
     with pytest.raises(ValueError, match="`temperature` must be a positive number"):

@@ -102,12 +102,88 @@ def test_fit_measures_what_the_report_does(sets):
         TEXTS, y, validation_data=(TEXTS, y), epochs=3, verbose=0, callbacks=[stop]
     )
     assert {f"val_{name}" for name in NAMES} <= found.history.keys()
+    assert stop.best == max(found.history["val_macro_f1"])
     found = model.evaluate(TEXTS, y, batch_size=5, verbose=0, return_dict=True)
     predicted = model.files.predict_labels(model, TEXTS)[0]
     assess = assess_label_sets if sets else assess_classes
     wanted = assess(y, predicted, model.labels).values()
     assert found["macro_f1"] == pytest.approx(wanted["macro_f1"], abs=1e-6)
     assert 0 < found["auc"] <= 1
+
+
+def scores_of_scikit_learn(true, logits, weights, sets):
+    """The scores of rows: true class numbers or sets of labels, logits and weights."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    found, areas = logits >= 0 if sets else logits.argmax(-1), []
+    options = {"sample_weight": weights, "zero_division": 0}
+    wanted = {
+        "macro_f1": metrics.f1_score(true, found, average="macro", **options),
+        "micro_f1": metrics.f1_score(true, found, average="micro", **options),
+        "precision": metrics.precision_score(true, found, average="macro", **options),
+        "recall": metrics.recall_score(true, found, average="macro", **options),
+    }
+    rows = true if sets else np.eye(logits.shape[-1])[true]
+    shares = logits if sets else tf.nn.softmax(logits).numpy()
+    for column, share in zip(rows.T, shares.T, strict=True):
+        if 0 < column.sum() < len(column):
+            area = metrics.roc_auc_score(column, share, sample_weight=weights)
+            areas.append(area)
+    return wanted | {"auc": np.mean(areas)}
+
+
+KINDS_OF_TARGETS = {
+    "labels": (zoo.TextClassifier, {}, KINDS),
+    "probabilities": (
+        zoo.TextClassifier,
+        {},
+        np.where(np.array(KINDS)[:, None] == tiny.LABELS, 0.8, 0.2),
+    ),
+    "sets": (
+        zoo.TextClassifier,
+        {"multi_label": True},
+        [[kind] for kind in KINDS[:-2]] + [[], tiny.LABELS],
+    ),
+    "tags": (
+        zoo.TokenClassifier,
+        {"labels": tiny.TAGS, "scheme": "IOB2"},
+        tiny.make_tags(TEXTS),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_TARGETS)
+def test_replicas_count_each_row_once_by_its_weight(kind, two_replicas):
+    """Batches that do not divide, with padding: as scikit-learn for the epoch."""
+    task, options, y = KINDS_OF_TARGETS[kind]
+    names, weights = list(NAMES), np.array([1.0, 2.0, 3.0] * 4)
+    if kind == "tags":
+        names.append("span_f1")
+    with two_replicas.scope():
+        model = make_tiny_task(task, seed=3, **options)
+        model.compile(keras.optimizers.SGD(0.0), weighted_metrics=names)
+    kernel = model.get_layer("classifier").kernel
+    kernel.assign(100 * kernel)  # so that no two scores are in one bin of "auc"
+    found = model.evaluate(
+        TEXTS, y, 5, sample_weight=weights, verbose=0, return_dict=True
+    )
+    x, true, row_weights = next(iter(model.batches(TEXTS, y, weights, batch_size=99)))
+    true, logits, row_weights = map(np.asarray, (true, model(x), row_weights))
+    if kind == "tags":
+        tags = np.where(true >= 0, logits.argmax(-1), -1)
+        repeated = [
+            [
+                [tiny.TAGS[tag] for tag in row if tag >= 0]
+                for row in np.repeat(rows, row_weights[:, 0].astype(int), axis=0)
+            ]
+            for rows in (true, tags)
+        ]
+        assert found["span_f1"] == pytest.approx(span_scores(*repeated)["f1"])
+        real = true >= 0
+        true, logits, row_weights = true[real], logits[real], row_weights[real]
+    if kind == "probabilities":
+        true = true.argmax(-1)
+    wanted = scores_of_scikit_learn(true, logits, row_weights, kind == "sets")
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.mark.parametrize("decoder", ["softmax", "crf"])

@@ -16,10 +16,12 @@ from zoo.checkpoint import (
     find_variables,
     is_hugging_face,
     is_keras_nlp,
+    name_problem,
     naming_absent,
     open_checkpoint,
     open_hugging_face,
     read_json,
+    read_problem,
 )
 from zoo.checks.user_warnings import warn_user
 from zoo.family import Layout, check_layout, check_size
@@ -46,8 +48,6 @@ CLASSIFIES = {
     "BertForTokenClassification": "words",
     "BertForMultipleChoice": "choices",
 }
-MULTI_LABEL = "multi_label_classification"  # of `problem_type`
-SINGLE_LABEL = (None, "single_label_classification")
 WANTED_FILES = (
     "A BERT checkpoint is a directory with bert_config.json and a TensorFlow "
     "checkpoint, or with config.json of model_type 'bert' or class_name 'BertBackbone' "
@@ -78,8 +78,8 @@ def write_contents(layout, directory, contents):
             "multi_label=True. Write another layout."
         )
     fields = {"architectures": [CLASSIFIERS[kind]]} if kind in CLASSIFIERS else {}
-    if sets:
-        fields["problem_type"] = MULTI_LABEL
+    if problem := name_problem(kind, options):
+        fields["problem_type"] = problem
     if kind == "words":  # Hugging Face's class has no pooler
         config = dataclasses.replace(config, pooler=False)
         weights = {k: v for k, v in weights.items() if not k.startswith("pooler/")}
@@ -156,11 +156,9 @@ def read(directory, layout=None, activation=None, file=None):
         num_classes = checkpoint[biases[0]].shape[0] if biases else 0
         expected = shapes(config, heads, num_classes)
         weights = convert(checkpoint, rows, expected, ignore, config.num_heads)
-    classifies = _find_kind(directory, values, num_classes, config.pooler)
+    classifies, options = _find_kind(directory, values, num_classes, config.pooler)
     # Other outputs have no label, though Hugging Face writes default names.
     named = 0 if classifies in ("choices", "numbers") else num_classes
-    sets = classifies == "texts" and values.get("problem_type") == MULTI_LABEL
-    options = {"multi_label": True} if sets else {}
     tokenizer = read_tokenizer(directory, layout, config.vocabulary_size, values)
     return Converted(
         layout=layout,
@@ -177,7 +175,7 @@ def read(directory, layout=None, activation=None, file=None):
 
 
 def _find_kind(directory, values, num_classes, pooler):
-    """What a classifier labels, see `Converted`; a warning says why it is None."""
+    """What a classifier labels, and options, see `Converted`; it may warn."""
     name = next(iter(values.get("architectures") or ()), None)
     kind = CLASSIFIES.get(name)
     if values and name is None and num_classes:
@@ -188,19 +186,9 @@ def _find_kind(directory, values, num_classes, pooler):
                 f"output. Received: none in {directory}. The model is read as one that "
                 "gives a number for a text; it may be one of multiple choice."
             )
-    if kind == "texts" and num_classes == 1:
-        return "numbers"
-    problem = values.get("problem_type")
-    if kind == "texts" and problem == MULTI_LABEL:
-        return kind
-    if num_classes > 1 and problem not in SINGLE_LABEL:
-        warn_user(
-            f"The classifier of {directory} does not give one label for a text. "
-            f"Received: problem_type={problem!r}. zoo has no such task. "
-            "The model is loaded as a backbone."
-        )
-        return None
-    return kind
+    if kind == "texts" and num_classes:
+        return read_problem(values, num_classes, directory)
+    return kind, {}
 
 
 def _open(directory, layout, file=None):

@@ -1,10 +1,10 @@
 """Probabilities that a trained model gives to texts, to train another one on."""
 
+import keras
 import numpy as np
-import tensorflow as tf
 
 from zoo.checks.ranges import Positive, check_value
-from zoo.tasks import MultipleChoice, TextClassifier, TextEnsemble
+from zoo.tasks import Task, TextEnsemble
 
 
 def soft_labels(teacher, texts, labels=None, temperature=1.0, batch_size=None):
@@ -17,7 +17,8 @@ def soft_labels(teacher, texts, labels=None, temperature=1.0, batch_size=None):
     Source: Hinton et al. 2015, section 2.
 
     Args:
-        teacher: `zoo.TextClassifier`, `zoo.TextEnsemble` or `zoo.MultipleChoice`.
+        teacher: `zoo.TextClassifier`, `zoo.TextEnsemble`, `zoo.MultipleChoice` or
+            `zoo.TokenClassifier`; or a task of your own with `label_probabilities`.
         texts: list of str, or what else `predict` takes.
         labels: list of str (C,), those of the student in their order; by default those
             of the teacher.
@@ -26,7 +27,8 @@ def soft_labels(teacher, texts, labels=None, temperature=1.0, batch_size=None):
 
     Returns:
         numpy float32 (B, C). With `multi_label`, each label has a probability of its
-        own.
+        own. Of a `TokenClassifier`, a list of arrays (W, C), one for each text; with
+        `decoder="crf"` these are the marginals, and the student needs "softmax".
 
     Raises:
         TypeError: if the teacher is something else.
@@ -39,12 +41,13 @@ def soft_labels(teacher, texts, labels=None, temperature=1.0, batch_size=None):
         >>> soft_labels(teacher, ["a text"]).shape
         (1, 2)
     """
-    if not isinstance(teacher, (TextClassifier, TextEnsemble, MultipleChoice)):
+    if not isinstance(teacher, (Task, TextEnsemble)):
         raise TypeError(
-            "`teacher` must be a classifier, an ensemble or a model of multiple "
-            f"choice. Received: {type(teacher).__name__}."
+            "`teacher` must be a trained task or an ensemble. Received: "
+            f"{type(teacher).__name__}. Load it with `zoo.load_model`."
         )
     check_value("temperature", temperature, Positive)
+    shares = teacher.label_probabilities(texts, temperature, batch_size)
     known = [*teacher.labels]
     order = known if labels is None else [*map(str, labels)]
     if sorted(order) != sorted(known):
@@ -52,8 +55,5 @@ def soft_labels(teacher, texts, labels=None, temperature=1.0, batch_size=None):
             "`labels` must be those of the teacher, in any order. Received: "
             f"{order}. The teacher has {known}."
         )
-    outputs = teacher.predict(texts, batch_size, verbose=0)
-    logits = tf.constant(outputs, tf.float32) / temperature
-    sets = getattr(teacher, "options", {}).get("multi_label", False)
-    shares = tf.sigmoid(logits) if sets else tf.nn.softmax(logits)
-    return np.take(shares.numpy(), [known.index(name) for name in order], axis=1)
+    places = [known.index(name) for name in order]
+    return keras.tree.map_structure(lambda rows: np.take(rows, places, -1), shares)

@@ -19,7 +19,9 @@ from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
 from zoo.tasks.files.class_files import ClassFiles
 from zoo.tasks.files.table_answers import answer_table
+from zoo.tasks.heads.class_labels import class_probabilities
 from zoo.tasks.inputs.reading import read_data, read_texts
+from zoo.tasks.inputs.targets import class_numbers
 from zoo.tasks.inputs.texts import TokenIds
 from zoo.tasks.signatures import (
     WARMUP_TEXTS,
@@ -151,8 +153,10 @@ class TextEnsemble(keras.Model):
         truth, *weights = [target.numpy() for target in data.targets]
         weights = weights[0] if weights else np.ones(len(truth))
         shares = self.predict(data.columns, batch_size, verbose)
-        losses = -shares[np.arange(len(truth)), truth]
-        right = shares.argmax(-1) == truth
+        numbers = class_numbers(truth)
+        rows = truth if truth.ndim > 1 else np.eye(shares.shape[-1])[numbers]
+        losses = -(rows * shares).sum(-1, where=rows > 0)
+        right = shares.argmax(-1) == numbers
         total = weights.sum() or 1.0
         means = [float((part * weights).sum() / total) for part in (losses, right)]
         return (
@@ -179,6 +183,10 @@ class TextEnsemble(keras.Model):
         """Raises ValueError if a member does not take so many columns of texts."""
         for member in self.members:
             member.check_columns(count)
+
+    def label_probabilities(self, x, temperature=1.0, batch_size=None):
+        """See `zoo.tasks.Task`; of the averaged probabilities."""
+        return class_probabilities(self, x, temperature, batch_size)
 
     def encode_labels(self, y):
         """Class numbers int64 (B,) from names or numbers, checked."""

@@ -31,6 +31,8 @@ class OneLabel:
     """
 
     output_kind = "logits"
+    weighs_parts = False
+    probabilities = staticmethod(tf.nn.softmax)
     target_spec = CLASS_NUMBERS
     files = ClassFiles()
 
@@ -68,6 +70,14 @@ class LabelSets:
 
     The attributes and methods are those of the task; see `zoo.tasks.Task`.
 
+    `class_weight` of `fit` weighs the decisions about a label in the mean of the loss,
+    as the `class_weight` of a scikit-learn classifier for each label. By name or as an
+    array, it is the weight of the texts that have the label, and the others have 1.
+    With "balanced", it is n / (2 n_c) for the n_c of n texts that have the label c, and
+    n / (2 (n - n_c)) for the others; both are 1 for a label that all texts or no text
+    has. `pos_weight` multiplies the loss itself, also in `evaluate`. With both, the
+    loss of a text that has a label counts by their product.
+
     Args:
         labels: tuple of str (C,).
         threshold: float, or a sequence of float (C,), in [0, 1]: a text has the labels
@@ -80,6 +90,8 @@ class LabelSets:
     """
 
     output_kind = LABEL_LOGITS
+    weighs_parts = True
+    probabilities = staticmethod(tf.sigmoid)
 
     def __init__(self, labels, threshold=0.5, pos_weight=None, separator=None):
         self.labels = labels
@@ -113,13 +125,21 @@ class LabelSets:
         """1 for each label that a text has, float32 (B, C); see `label_set_rows`."""
         return label_set_rows(y, self.labels, self.separator)
 
-    def class_weight(self, weights, numbers=None):
-        """Raises ValueError: a text has no single class."""
-        raise ValueError(
-            "`class_weight` needs one label for each text. Received: "
-            f"class_weight={weights!r:.60} for a model with `multi_label=True`. Make "
-            "the model with `pos_weight`."
-        )
+    def class_weight(self, weights, rows=None):
+        """Weights of texts without and with each label, (C, 2), see the class."""
+        if isinstance(weights, str) and weights == "balanced" and rows is not None:
+            having = (rows >= 0.5).sum(axis=0)
+            counts = np.stack([len(rows) - having, having], axis=-1)
+            known = (counts > 0).all(axis=-1, keepdims=True)
+            return np.where(known, len(rows) / np.maximum(2 * counts, 1), 1.0)
+        found = [*class_weights(weights, self.labels).values()]
+        return np.stack([np.ones(len(found)), found], axis=-1)
+
+    def part_weights(self, rows, weights, class_weight):
+        """Weights of the labels of texts, float32 (B, C); see `Task`."""
+        without, having = class_weight.T
+        found = rows * having + (1 - rows) * without
+        return found if weights is None else found * weights[:, None]
 
     def answers(self, outputs):
         """Answers from logits (B, C).

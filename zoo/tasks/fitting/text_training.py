@@ -33,7 +33,8 @@ class TextTraining:
     The methods have Keras' arguments in Keras' order. What a user gives is read and
     checked once, see `zoo.tasks.inputs.reading.read_data`. Input that is not text goes
     to Keras unchanged. `class_weight` may also be a list in the order of the labels, or
-    "balanced", see `zoo.tasks.inputs.targets.class_weights`.
+    "balanced", see `zoo.tasks.inputs.targets.class_weights`; for sets of labels, see
+    `zoo.tasks.classifiers.label_targets.LabelSets`.
 
     Attributes:
         columns, optional_columns: tuples of str, the columns of text, and those of the
@@ -43,6 +44,8 @@ class TextTraining:
         joins_words: bool, whether a text may be a list of words.
         row_class: class of objects with the texts and targets of a row, or None.
         target_spec: tf.TensorSpec of encoded labels.
+        weighs_parts: bool, whether `class_weight` is that of parts of a row, such as
+            its words, to which Keras cannot apply it.
         rows_are_texts: bool, whether each text is a row of a batch, or several.
     """
 
@@ -51,6 +54,7 @@ class TextTraining:
     joins_words = False
     row_class = None
     target_spec = tf.TensorSpec(None, tf.float32)
+    weighs_parts = False
     rows_are_texts = True
 
     def fit(
@@ -301,6 +305,16 @@ class TextTraining:
             f"class_weight={class_weight} for {type(self).__name__}. Use "
             "`sample_weight`."
         )
+
+    def part_weights(self, labels, weights, class_weight):
+        """Weights of the parts of rows, an array (N, ...), if `weighs_parts`.
+
+        Args:
+            labels: the encoded labels.
+            weights: the encoded `sample_weight`, or None.
+            class_weight: what `encode_class_weight` returned.
+        """
+        raise NotImplementedError
 
     def per_row(self, columns, rows, targets):
         """Rows and targets, of a task that makes several rows of a text.

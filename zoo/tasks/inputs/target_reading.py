@@ -15,9 +15,10 @@ def read_targets(task, columns, y=None, sample_weight=None):
     found = [] if y is None else [task.encode_labels(y, columns)]
     if sample_weight is not None:
         found.append(_weights(task, sample_weight, found))
+    found = [part if tf.is_tensor(part) else tf.constant(part) for part in found]
     for part in found:
-        check_lengths(len(columns[0]), part)
-    return [tf.constant(part) for part in found]
+        check_lengths(len(columns[0]), part.shape[0])
+    return found
 
 
 def _weights(task, weights, found):

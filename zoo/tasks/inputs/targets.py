@@ -105,7 +105,7 @@ def probability_rows(y, labels, name="y"):
     if array.shape[1] != size or len(wrong):
         row = int(wrong[0, 0]) if len(wrong) else 0
         raise ValueError(
-            f"`{name}` must hold a label for each text, or a row of {size} "
+            f"`{name}` must hold labels, or for each text or word a row of {size} "
             "probabilities, at least 0 and with the sum 1. Received: "
             f"{reprlib.repr(shares[row].tolist())} in row {row}. The labels are "
             f"{list(labels)}."

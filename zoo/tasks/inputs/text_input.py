@@ -233,15 +233,15 @@ def check_targets(columns, targets):
             "`columns` must be a tuple of string tensors, such as those of "
             f"`text_columns`. Received: {columns!r:.60}."
         )
-    check_lengths(len(columns[0]), targets)
+    check_lengths(len(columns[0]), len(targets))
 
 
-def check_lengths(count, targets):
-    """Raises ValueError unless there is one row of targets for each text."""
-    if len(targets) != count:
+def check_lengths(count, rows):
+    """Raises ValueError unless there are as many rows of targets as texts."""
+    if rows != count:
         raise ValueError(
             "`x`, `y` and `sample_weight` must have the same length. Received: "
-            f"{count} texts and {len(targets)} targets or weights."
+            f"{count} texts and {rows} targets or weights."
         )
 
 

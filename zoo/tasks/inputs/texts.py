@@ -26,7 +26,6 @@ from zoo.tasks.inputs.text_batches import (
     sorted_batches,
 )
 from zoo.tasks.inputs.text_streams import keep_batches
-from zoo.tasks.inputs.word_weights import weighted_words
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,22 +52,25 @@ class Texts:
         return self
 
     def labels(self):
-        """The encoded labels, a numpy array (N, ...); None if there are none."""
-        return self.targets[0].numpy() if self.targets else None
+        """The encoded labels, an array (N, ...) or ragged; None if there are none."""
+        target = self.targets[0] if self.targets else None
+        ragged = target is None or isinstance(target, tf.RaggedTensor)
+        return target if ragged else target.numpy()
 
     def with_class_weight(self, class_weight):
         """The data, and the weights of classes that Keras is to apply, or None.
 
-        Labels of words are no class numbers for Keras, so their weights become those
-        of the words. `class_weight` is that of `fit`.
+        Keras knows one class number for a row. Other weights of classes become weights
+        of the parts of rows. `class_weight` is that of `fit`.
         """
         if class_weight is not None:
             class_weight = self.task.encode_class_weight(class_weight, self.labels())
-        if class_weight is None or self.task.target_spec.dtype != tf.string:
+        if class_weight is None or not self.task.weighs_parts:
             return self, class_weight
-        labels, *weights = (target.numpy() for target in self.targets)
-        weights = weighted_words(labels, weights[0] if weights else None, class_weight)
-        targets = [self.targets[0], tf.constant(weights)]
+        weights = self.targets[1].numpy() if self.targets[1:] else None
+        weights = self.task.part_weights(self.labels(), weights, class_weight)
+        kind = None if weights.dtype == object else tf.float32
+        targets = [self.targets[0], tf.constant(weights, kind)]
         return dataclasses.replace(self, targets=targets), None
 
     def split(self, share):
@@ -314,13 +316,14 @@ class TokenIds:
 
 
 def encode_class_weight(task, class_weight, kind):
-    """The weights of classes for Keras; ValueError if labels of words have no array."""
+    """The weights of classes for Keras; ValueError if parts of rows have no array."""
     if class_weight is None:
         return None
-    if task.target_spec.dtype == tf.string:
+    if task.weighs_parts:
         raise ValueError(
-            f"`class_weight` of words needs arrays of texts. Received: {kind}. Give it "
-            "`sample_weight` of the words."
+            "`class_weight` of words or of sets of labels needs arrays of texts. "
+            f"Received: {kind}. Give arrays; or `sample_weight` of the words, or "
+            "`pos_weight` of the labels."
         )
     return task.encode_class_weight(class_weight)
 

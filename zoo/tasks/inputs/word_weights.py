@@ -31,7 +31,7 @@ def word_weights(weights, labels):
     Args:
         weights: for each text, a list of numbers, one for each word, or a str of them
             that are separated by white space.
-        labels: array (B,) of str, the encoded labels of the words of each text.
+        labels: the encoded labels of the words of each text, see `word_classes`.
 
     Raises:
         ValueError: if a word has no weight, or it is no number of at least 0.
@@ -40,16 +40,17 @@ def word_weights(weights, labels):
     weights = as_array(weights).tolist() if isinstance(weights, tf.Tensor) else weights
     weights = weights.to_pylist() if hasattr(weights, "to_pylist") else weights
     rows = [_numbers(row, place) for place, row in enumerate(weights)]
-    if len(rows) != len(labels):
+    classes = word_classes(labels)
+    if len(rows) != len(classes):
         raise ValueError(
             "`sample_weight` must have a row for each text. Received: "
-            f"{len(rows)} rows for {len(labels)} texts."
+            f"{len(rows)} rows for {len(classes)} texts."
         )
-    for place, (row, names) in enumerate(zip(rows, labels, strict=True)):
-        if len(row) != len(names.split()):
+    for place, (row, words) in enumerate(zip(rows, classes, strict=True)):
+        if len(row) != len(words):
             raise ValueError(
                 "`sample_weight` must have a number for every word. Received: "
-                f"{len(row)} numbers for {len(names.split())} words in row {place}."
+                f"{len(row)} numbers for {len(words)} words in row {place}."
             )
     flat = iter(row_weights([value for row in rows for value in row]).tolist())
     texts = [" ".join(str(next(flat)) for _ in row) for row in rows]
@@ -68,27 +69,34 @@ def _numbers(row, place):
     return [*row]
 
 
+def word_classes(labels):
+    """The class numbers of the words of each text, list of lists of int.
+
+    Args:
+        labels: array (B,) of str, the numbers of the words of each text; or
+            tf.RaggedTensor (B, None, T) of probabilities, of which the likeliest count.
+    """
+    if isinstance(labels, tf.RaggedTensor):
+        return labels.with_values(tf.argmax(labels.values, axis=-1)).to_list()
+    return [[int(number) for number in row.split()] for row in labels]
+
+
 def weighted_words(labels, weights, class_weight):
     """Weights of words as `word_weights`, times those of their classes.
 
     Args:
-        labels: array (B,) of str, the encoded labels of the words of each text.
+        labels: see `word_classes`.
         weights: float (B,), or strings (B,) of `word_weights`; None for 1.
         class_weight: dict of class number to float.
     """
-    texts = []
-    weights = [1.0] * len(labels) if weights is None else weights
-    for numbers, weight in zip(map(_as_str, labels), weights, strict=True):
-        found = [class_weight[int(number)] for number in numbers.split()]
+    texts, classes = [], word_classes(labels)
+    weights = [1.0] * len(classes) if weights is None else weights
+    for numbers, weight in zip(classes, weights, strict=True):
+        found = [class_weight[number] for number in numbers]
         if isinstance(weight, (str, bytes)):
-            pairs = zip(found, _as_str(weight).split(), strict=True)
+            pairs = zip(found, weight.split(), strict=True)
             found = [value * float(other) for value, other in pairs]
         else:
             found = [value * float(weight) for value in found]
         texts.append(" ".join(map(str, found)))
     return np.array(texts, object)
-
-
-def _as_str(value):
-    """A str of a str or bytes."""
-    return value.decode() if isinstance(value, bytes) else value

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.layers import crf
+from zoo.tasks.losses.class_loss import likeliest_classes
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -29,7 +30,8 @@ class CRFLoss(keras.losses.Loss):
 class TagAccuracy(keras.metrics.Metric):
     """The share of words with the right tag, of logits or of potentials.
 
-    The tags are those of the best path; a scheme does not constrain it here.
+    The tags are those of the best path; a scheme does not constrain it here. Of
+    targets that are probabilities (B, W, T), the likeliest tag is right.
 
     Example:
         >>> logits = ops.array([[[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]])
@@ -44,7 +46,7 @@ class TagAccuracy(keras.metrics.Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Counts words, which have a tag of at least 0, by their weights or rows'."""
-        y_true = ops.cast(y_true, "int32")
+        y_true = likeliest_classes(ops.convert_to_tensor(y_true), y_pred)
         real = ops.cast(y_true >= 0, "float32")
         if sample_weight is not None:
             weight = ops.cast(sample_weight, "float32")

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from zoo.checks.ranges import Probability, check_value
+from zoo.keras_internals import set_mask
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -19,10 +20,12 @@ class ClassLoss(keras.losses.Loss):
 
     Args:
         label_smoothing: float in [0, 1), e.
+        padded: bool, whether targets have padding, which has no loss: the number -1, or
+            a row of zeros.
         reduction, name, dtype: as of `keras.losses.Loss`.
 
     Inputs:
-        y_true int (B,) or (B, 1), or float (B, C); y_pred float (B, C), logits.
+        y_true int (...) or (..., 1), or float (..., C); y_pred float (..., C), logits.
 
     Raises:
         ValueError: if e is not in [0, 1).
@@ -37,31 +40,38 @@ class ClassLoss(keras.losses.Loss):
     def __init__(
         self,
         label_smoothing=0.0,
+        padded=False,
         reduction="mean_with_sample_weight",
         name="class_loss",
         **kwargs,
     ):
         super().__init__(name=name, reduction=reduction, **kwargs)
+        self.padded = padded
         self.label_smoothing = check_value(
             "label_smoothing", label_smoothing, Probability
         )
 
     def call(self, y_true, y_pred):
-        """The loss of each row, (B,)."""
-        count = y_pred.shape[-1]
-        if not holds_probabilities(y_true, y_pred):
-            if not self.label_smoothing:
-                return ops.sparse_categorical_crossentropy(
-                    _numbers(y_true), y_pred, from_logits=True
-                )
-            y_true = ops.one_hot(_numbers(y_true), count, dtype=y_pred.dtype)
-        share = self.label_smoothing
-        y_true = (1 - share) * ops.cast(y_true, y_pred.dtype) + share / count
-        return ops.categorical_crossentropy(y_true, y_pred, from_logits=True)
+        """The loss of each row or word, (...)."""
+        count, share = y_pred.shape[-1], self.label_smoothing
+        soft = holds_probabilities(y_true, y_pred)
+        numbers = likeliest_classes(y_true, y_pred)
+        known = ops.maximum(numbers, 0) if self.padded else numbers
+        if soft or share:
+            rows = y_true if soft else ops.one_hot(known, count)
+            rows = (1 - share) * ops.cast(rows, y_pred.dtype) + share / count
+            loss = ops.categorical_crossentropy(rows, y_pred, from_logits=True)
+        else:
+            loss = ops.sparse_categorical_crossentropy(known, y_pred, from_logits=True)
+        if self.padded:
+            loss = ops.where(numbers >= 0, loss, 0.0)
+            set_mask(loss, numbers >= 0)
+        return loss
 
     def get_config(self):
         """Adds the arguments."""
-        return {**super().get_config(), "label_smoothing": self.label_smoothing}
+        known = {"label_smoothing": self.label_smoothing, "padded": self.padded}
+        return {**super().get_config(), **known}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
@@ -79,11 +89,8 @@ def class_accuracy(y_true, y_pred):
         >>> class_accuracy(ops.array([1, 1]), logits).numpy().tolist()
         [1.0, 0.0]
     """
-    numbers = y_true
-    if holds_probabilities(y_true, y_pred):
-        numbers = ops.argmax(y_true, axis=-1)
-    found = ops.argmax(y_pred, axis=-1)
-    return ops.cast(_numbers(numbers) == ops.cast(found, "int32"), "float32")
+    found = ops.cast(ops.argmax(y_pred, axis=-1), "int32")
+    return ops.cast(likeliest_classes(y_true, y_pred) == found, "float32")
 
 
 def holds_probabilities(y_true, y_pred):
@@ -91,7 +98,11 @@ def holds_probabilities(y_true, y_pred):
     return len(y_true.shape) == len(y_pred.shape) and y_true.shape[-1] != 1
 
 
-def _numbers(y_true):
-    """Class numbers int32 (B,)."""
+def likeliest_classes(y_true, y_pred):
+    """Class numbers int32 (...) of targets; of a row of zeros, which is padding, -1."""
+    if holds_probabilities(y_true, y_pred):
+        found = ops.cast(ops.argmax(y_true, axis=-1), "int32")
+        return ops.where(ops.any(y_true > 0, axis=-1), found, -1)
     y_true = ops.cast(y_true, "int32")
-    return ops.squeeze(y_true, -1) if len(y_true.shape) > 1 else y_true
+    alike = len(y_true.shape) == len(y_pred.shape)
+    return ops.squeeze(y_true, -1) if alike else y_true

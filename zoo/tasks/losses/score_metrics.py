@@ -6,7 +6,7 @@ from keras import ops
 from zoo.checks.ranges import check_choice
 from zoo.evaluation.spans import CLOSING, OPENING, OUTSIDE, split_tag
 from zoo.layers import crf
-from zoo.tasks.losses.class_loss import holds_probabilities
+from zoo.tasks.losses.class_loss import likeliest_classes
 
 CLASS_SCORES = ("macro_f1", "micro_f1", "precision", "recall")
 BINS, LARGEST_LOGIT = 4096, 20.0  # of the scores whose order `LabelAUC` counts
@@ -27,13 +27,11 @@ class _CountedLabels(keras.metrics.Metric):
 
     def true_labels(self, y_true, y_pred):
         """Whether each label is right, float32 (N, C), and whether rows count, (N,)."""
-        if self.sets or holds_probabilities(y_true, y_pred):
-            rows = ops.cast(y_true, "float32")
-            if not self.sets:
-                rows = ops.one_hot(ops.argmax(rows, -1), self.num_labels)
-            rows = ops.reshape(ops.cast(rows >= 0.5, "float32"), (-1, self.num_labels))
+        if self.sets:
+            rows = ops.cast(ops.cast(y_true, "float32") >= 0.5, "float32")
+            rows = ops.reshape(rows, (-1, self.num_labels))
             return rows, ops.ones_like(rows[:, 0])
-        numbers = ops.reshape(ops.cast(y_true, "int32"), (-1,))
+        numbers = ops.reshape(likeliest_classes(y_true, y_pred), (-1,))
         real = ops.cast(numbers >= 0, "float32")  # padding is -1
         return ops.one_hot(ops.maximum(numbers, 0), self.num_labels), real
 
@@ -229,7 +227,7 @@ class SpanF1(keras.metrics.Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Counts a batch; the weight of a row is the largest of its words."""
-        true = ops.cast(ops.convert_to_tensor(y_true), "int32")
+        true = likeliest_classes(ops.convert_to_tensor(y_true), y_pred)
         real = true >= 0
         if len(y_pred.shape) == 4:
             found = crf.best_path(y_pred)[0]

@@ -2,6 +2,7 @@
 
 from zoo.evaluation import find_spans
 from zoo.tasks.answering import as_numpy
+from zoo.tasks.inputs.word_weights import word_classes
 
 # The name of an answer for all words, and for one word.
 WORD_KEYS = {
@@ -21,8 +22,8 @@ def tagged_texts(task, texts, batch_size=None):
 
 def label_names_of(task, y):
     """The names of the labels of every word, list of lists of str, checked."""
-    rows = [row.split() for row in task.encode_labels(y)]
-    return [[task.labels[int(number)] for number in row] for row in rows]
+    rows = word_classes(task.encode_labels(y))
+    return [[task.labels[number] for number in row] for row in rows]
 
 
 def spans_of_text(text, words):

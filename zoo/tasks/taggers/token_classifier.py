@@ -17,17 +17,23 @@ from zoo.tasks.files.tagged_files import TaggedFiles
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.reading import read_data
-from zoo.tasks.inputs.targets import class_weights, label_ids, label_rows
+from zoo.tasks.inputs.targets import class_weights, label_rows
 from zoo.tasks.inputs.text_input import check_targets
+from zoo.tasks.inputs.word_weights import weighted_words, word_classes
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
+from zoo.tasks.taggers.tag_targets import (
+    dense_tags,
+    encode_tags,
+    numbers_of_words,
+)
 from zoo.tasks.taggers.tagged_words import (
     WORD_KEYS,
     label_names_of,
     spans_of_text,
     tagged_texts,
 )
-from zoo.tasks.taggers.word_answers import describe_words
+from zoo.tasks.taggers.word_answers import describe_words, tag_probabilities
 from zoo.tasks.task_layers import check_encodes
 from zoo.text.white_space import split_words
 
@@ -41,10 +47,14 @@ class TokenClassifier(Task):
 
     Words are separated by white space, so split punctuation off first. A sentence is a
     str or a list of words. Its labels are a list, or a str of labels that are separated
-    by white space. A long text is read in windows, see `zoo.data.WordWindowPacker`. In
-    training, each is a row of its own, and `batch_size` counts rows; a batch of a
-    dataset has all windows of its texts. A text may be a document, so that a word is
-    read with other sentences, see `documents` of `zoo.data.read_conll`.
+    by white space; or with "softmax" a list or an array (W, T) of the probabilities of
+    all labels, which distillation gives, see `zoo.soft_labels`. Among such rows, a
+    label is one with the probability 1.
+
+    A long text is read in windows, see `zoo.data.WordWindowPacker`. In training, each
+    is a row of its own, and `batch_size` counts rows; a batch of a dataset has all
+    windows of its texts. A text may be a document, so that a word is read with other
+    sentences, see `documents` of `zoo.data.read_conll`.
 
     Source: Devlin et al. 2019, section 5.3; for the chain, Lample et al. 2016.
 
@@ -56,6 +66,8 @@ class TokenClassifier(Task):
         scheme: "IOB1", "IOB2", "BIOES" or "BILOU" for spans, which `score` counts. With
             "crf" the answers follow the scheme. None for labels of single words.
         head_dropout: float in [0, 1), on the vector of a word.
+        label_smoothing: float in [0, 1), of "softmax"; see
+            `zoo.tasks.losses.class_loss.ClassLoss`.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -83,6 +95,8 @@ class TokenClassifier(Task):
     classifies = "words"
     target_spec = tf.TensorSpec([None], tf.string)
     joins_words = True
+    weighs_parts = True
+    part_weights = staticmethod(weighted_words)
     files = TaggedFiles()
     encodes = True
     answers_tokens = False
@@ -98,6 +112,7 @@ class TokenClassifier(Task):
         decoder="softmax",
         scheme=None,
         head_dropout=0.1,
+        label_smoothing=0.0,
         **kwargs,
     ):
         check_encodes(type(self), backbone)
@@ -126,6 +141,9 @@ class TokenClassifier(Task):
             "scheme": scheme,
             "head_dropout": head_dropout,
         }
+        if label_smoothing:
+            self.decoder.check_word_losses()
+            options["label_smoothing"] = label_smoothing
         super().__init__(inputs, outputs, backbone, tokenizer, options, **kwargs)
         self.labels = tuple(labels)
 
@@ -158,17 +176,18 @@ class TokenClassifier(Task):
 
     def default_loss(self):
         """Cross-entropy averaged over words, or with "crf" over rows."""
-        return self.decoder.loss()
+        return self.decoder.loss(self.options.get("label_smoothing", 0.0))
 
     def default_metrics(self):
         """The share of words with the correct tag."""
         return [TagAccuracy()]
 
     def encode_labels(self, y, columns=None):
-        """Class numbers of the labels of each sentence, a str (B,), checked.
+        """The labels of each sentence, checked; see `tag_targets.encode_tags`.
 
         Args:
-            y: for each sentence, a list of labels, or a str of them.
+            y: for each sentence, a list of labels, or a str of them; or a list or an
+                array (W, T) with the probabilities of all labels for every word.
             columns: see `Task`; there must be a label for every word.
 
         Raises:
@@ -177,10 +196,10 @@ class TokenClassifier(Task):
         rows = label_rows(y)
         if columns is not None:
             check_words(self.tokenizer, columns, rows)
-        flat = [label for row in rows for label in row]
-        numbers = iter(label_ids(flat, self.labels).tolist() if flat else ())
-        texts = [" ".join(str(next(numbers)) for _ in row) for row in rows]
-        return np.array(texts, object)
+        encoded = encode_tags(rows, self.labels)
+        if isinstance(encoded, tf.RaggedTensor):
+            self.decoder.check_word_losses()
+        return encoded
 
     def per_row(self, columns, rows, targets):
         """Labels of texts as those of their windows; see `TextTraining.per_row`."""
@@ -192,26 +211,21 @@ class TokenClassifier(Task):
             if target.dtype == tf.string:  # one for each word
                 parts = words.with_values(split_words(target)[0].values)
                 found.append(ragged_rows.join(parts, " "))
+            elif isinstance(target, tf.RaggedTensor):
+                found.append(words.with_values(target.values))
             else:
                 found.append(ragged_rows.repeat(target, windows))
         return rows, found
 
     def finish(self, x, y=None, weight=None):
-        """An example: x, labels int32 (B, W), -1 for padding, and weights."""
+        """An example: x, labels and weights; see `tag_targets.dense_tags`."""
         if y is None:
             return x
-        positions = x["word_positions"]
-        labels = split_words(y)[0]
-        numbers = tf.strings.to_number(labels.values, tf.int32)
-        dense = labels.with_values(numbers).to_tensor(-1, shape=tf.shape(positions))
-        dense = tf.where(positions >= 0, dense, -1)
-        real = tf.cast(dense >= 0, tf.float32)
+        dense, real = dense_tags(y, x["word_positions"])
         if weight is None:
             weight = tf.ones_like(real[:, 0])
         elif weight.dtype == tf.string:
-            weight = labels.with_values(
-                tf.strings.to_number(split_words(weight)[0].values)
-            ).to_tensor(0.0, shape=tf.shape(positions))
+            weight = numbers_of_words(weight).to_tensor(0.0, shape=tf.shape(real))
         else:
             weight = tf.reshape(weight, (-1,))
         return x, dense, self.decoder.weights(weight, real)
@@ -221,11 +235,11 @@ class TokenClassifier(Task):
 
         The loss of a word counts by the weight of its tag; a chain has no such losses.
         """
-        self.decoder.check_word_weights()
+        self.decoder.check_word_losses()
         numbers = None
         if labels is not None:
-            numbers = [int(number) for row in labels for number in row.split()]
-        return class_weights(class_weight, self.labels, numbers and np.array(numbers))
+            numbers = np.array([n for row in word_classes(labels) for n in row], int)
+        return class_weights(class_weight, self.labels, numbers)
 
     # Answers -------------------------------------------------------------------
 
@@ -297,6 +311,23 @@ class TokenClassifier(Task):
             return self.entities([texts])[0]
         rows = tagged_texts(self, texts, batch_size)
         return [spans_of_text(text, words) for text, words in rows]
+
+    def label_probabilities(self, x, temperature=1.0, batch_size=None):
+        """See `Task`: for each text, float32 (W, T); of "crf" the marginals."""
+        function = functools.partial(tag_probabilities, self)
+        function = compiled_function(
+            self, "probabilities", function, reduce_retracing=True
+        )
+
+        def find(texts):
+            windows = self.preprocessor.windows((texts,))
+            return function(tf.constant(temperature, tf.float32), texts, *windows)
+
+        found = {}
+        for numbers, answers in answer_parts(self, x, batch_size, find):
+            rows = zip(numbers.tolist(), *answers.values(), strict=True)
+            found |= {number: row[:size] for number, row, size in rows}
+        return [found[number] for number in range(len(found))]
 
     def score(self, x, y, batch_size=None):
         """Precision, recall and F1 of spans; see `zoo.evaluation.span_scores`.

@@ -11,13 +11,8 @@ MIN_ROWS_IN_BLOCK = 32  # the least number of rows in a block; a long text has m
 def describe_words(task, texts, x, sizes):
     """The answers to texts whose windows `x` have words of some `sizes`."""
     words, begins, ends = task.tokenizer.split(texts, "characters")
-    emissions = word_emissions(task, x, tf.maximum(tf.size(texts), MIN_ROWS_IN_BLOCK))
-    emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
-    width = tf.maximum(tf.cast(words.bounding_shape(axis=1), tf.int32), 1)
-    shape = tf.stack([-1, width])
-    emissions = emissions.to_tensor(shape=tf.concat([shape, [-1]], 0))
-    emissions.set_shape((None, None, len(task.labels)))
-    mask = tf.sequence_mask(sizes, width)
+    emissions, mask = text_emissions(task, texts, x, sizes)
+    shape = tf.stack([-1, tf.shape(mask)[1]])
     tags, scores = task.decoder.decode(task, emissions, mask)
     scores = tf.minimum(scores, 1.0)  # more is an error of rounding
     return {
@@ -27,6 +22,23 @@ def describe_words(task, texts, x, sizes):
         "begins": begins.to_tensor(-1, shape=shape),
         "ends": ends.to_tensor(-1, shape=shape),
     }
+
+
+def tag_probabilities(task, temperature, texts, x, sizes):
+    """The probabilities of tags (B, W, T), and the numbers of words (B,)."""
+    emissions, mask = text_emissions(task, texts, x, sizes)
+    shares = task.decoder.probabilities(task, emissions, mask, temperature)
+    return {"shares": shares, "sizes": sizes}
+
+
+def text_emissions(task, texts, x, sizes):
+    """Emissions (B, W, T) of the words of texts, and their mask (B, W); W > 0."""
+    emissions = word_emissions(task, x, tf.maximum(tf.size(texts), MIN_ROWS_IN_BLOCK))
+    emissions = tf.RaggedTensor.from_row_lengths(emissions, sizes)
+    width = tf.maximum(tf.cast(emissions.bounding_shape(axis=1), tf.int32), 1)
+    emissions = emissions.to_tensor(shape=tf.stack([-1, width, -1]))
+    emissions.set_shape((None, None, len(task.labels)))
+    return emissions, tf.sequence_mask(sizes, width)
 
 
 def word_emissions(task, x, size):
