@@ -80,7 +80,7 @@ RULES = {
     "programs": (BELOW_REGISTRY | {"registry", "__version__"}, ENGINE),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
     "data/files/table_files": (set(), {"pyarrow"}),
-    "data/files/table_streams": (set(), {"pyarrow"}),
+    "data/files/table_writing": (set(), {"pyarrow"}),
     "commands": (EVERYTHING, {"click"}),
     "__init__": (EVERYTHING, set()),
     "__main__": ({"commands"}, set()),

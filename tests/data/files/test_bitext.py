@@ -14,9 +14,7 @@ def test_one_file_has_columns(tmp_path):
         file.write("\ufeffa b\t é \tx\r\n\n \nc\td\n".encode())
     assert read_bitext(path) == (["a b", "c"], ["é", "d"])
     assert read_bitext(path, columns=("1", 0)) == (["é", "d"], ["a b", "c"])
-    with pytest.raises(
-        ValueError, match="a.tsv.gz must have at least 3 columns.* 2 in line 4: 'c"
-    ):
+    with pytest.raises(ValueError, match="at least 3 columns.* 2 in line 4: 'c"):
         read_bitext(path, columns=(0, 2))
 
 

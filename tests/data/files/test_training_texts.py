@@ -26,9 +26,7 @@ def test_columns_of_a_table(tmp_path):
     path = tmp_path / "a.tsv.gz"
     path.write_bytes(gzip.compress('0\tsays "hi\tb\n1\t\td\n'.encode()))
     assert list(read_texts(path, [1, 2])) == ['says "hi', "b", "d"]
-    with pytest.raises(
-        ValueError, match="at least 4 columns, .* Received: 3 in line 1"
-    ):
+    with pytest.raises(ValueError, match="at least 4 columns, .* 3 in line 1"):
         list(read_texts(path, [3]))
     path = write(tmp_path / "a.tsv", f"0\ta\rb\r\n\n1\t{'c' * 200_000}\n\n")
     assert list(read_texts(path, [1])) == ["a b", "c" * 200_000]
