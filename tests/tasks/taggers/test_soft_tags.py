@@ -136,6 +136,8 @@ WRONG = {
     "ragged": ([[[0.5, 0.5, 0.0], [1.0]]], r"`y\[0\]` must hold a tag for every word"),
     "mixed": ([[[0.5, 0.5, 0.0], "O"]], r"`y\[0\]` must hold a tag for every word"),
     "text": ([[["a", "b", "c"]]], r"`y\[0\]` must hold a tag for every word"),
+    "complex": ([[[1j, 0, 0]]], r"`y\[0\]` must hold a tag for every word"),
+    "None": ([[None, [0.5, 0.5, 0.0]]], r"`y\[0\]` must hold a tag for every word"),
     "unknown": ([[[0.5, 0.5, 0.0]], ["B-X"]], "must hold labels of the model"),
 }
 
@@ -155,6 +157,8 @@ def test_what_has_no_probabilities_of_words():
     ):
         with pytest.raises(ValueError, match='need `decoder="softmax"`.*Give each'):
             call()
+    with pytest.raises(ValueError, match="`tags` must name the tag .* probabilities"):
+        zoo.make_tagger(TEXTS, SHARES)
     data = tf.data.Dataset.from_tensors((["a b"], tf.zeros((1, 2, 3))))
     with pytest.raises(ValueError, match="`y` of a dataset must hold strings"):
         make().fit(data)

@@ -18,11 +18,11 @@ from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.reading import read_data
 from zoo.tasks.inputs.targets import class_weights, label_rows
-from zoo.tasks.inputs.text_input import check_targets
 from zoo.tasks.inputs.word_weights import weighted_words, word_classes
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.taggers.tag_targets import (
+    check_words,
     dense_tags,
     encode_tags,
     numbers_of_words,
@@ -344,16 +344,3 @@ class TokenClassifier(Task):
         tagged = self.tag(data.columns, batch_size)
         found = [[word["tag"] for word in row] for row in tagged]
         return span_scores(label_names_of(self, y), found)
-
-
-def check_words(tokenizer, columns, rows):
-    """Raises ValueError unless there is a label for every word."""
-    check_targets(columns, rows)
-    words = tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
-    for row, (count, labels) in enumerate(zip(words, rows, strict=True)):
-        if count != len(labels):
-            raise ValueError(
-                "A sentence must have a label for every word. Received: "
-                f"{len(labels)} labels for {count} words in row {row}. Words are "
-                "separated by white space."
-            )
