@@ -18,7 +18,7 @@ from zoo.evaluation import (
     tfidf_number,
 )
 from zoo.tasks.files.label_set_files import LabelSetFiles, unused_separator
-from zoo.tasks.files.labelled_files import LabelledFiles
+from zoo.tasks.files.labelled_files import LabelledFiles, scaled_logits
 
 
 class ClassFiles(LabelledFiles):
@@ -31,6 +31,11 @@ class ClassFiles(LabelledFiles):
     stratified = True
     table_names = ("label", "score")
     read_options = ("separator",)
+
+    def probabilities(self, model, x, temperature=1.0, batch_size=None):
+        """See `TextFiles`."""
+        logits = scaled_logits(model, x, temperature, batch_size)
+        return tf.nn.softmax(logits).numpy()
 
     def read(
         self,
