@@ -39,9 +39,12 @@ def test_the_loss_is_the_cross_entropy_of_every_word(length, smoothing):
     real = weight.numpy() > 0
     assert y.shape[-1] == 3 and real.sum() == sum(map(len, TAGS))
     assert not y.numpy()[~real].any()
+    _, hard, _ = next(iter(model.batches(TEXTS, TAGS, batch_size=99)))
+    _, ones, _ = next(iter(model.batches(TEXTS, ONES, batch_size=99)))
+    found = np.where(real, ones.numpy().argmax(-1), -1)
+    np.testing.assert_array_equal(found, hard)  # each word has its own
     logits = model(x)
     for soft, weights in ((True, WEIGHTS), (False, None)):
-        _, hard, _ = next(iter(model.batches(TEXTS, TAGS, batch_size=99)))
         rows = y if soft else np.eye(3)[np.maximum(hard, 0)]
         losses = keras.losses.categorical_crossentropy(
             rows, logits, from_logits=True, label_smoothing=smoothing
