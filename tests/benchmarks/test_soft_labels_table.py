@@ -33,7 +33,7 @@ def test_every_arm_has_its_texts_and_labels(make_run, monkeypatch, tmp_path):
     monkeypatch.setattr(soft_labels, "zoo", type("zoo", (), shares))
     run = make_run(soft_labels)
     cells = soft_labels.TABLE.cells(run)
-    assert len(cells) == 16 and cells["distilled-2"] == ("distilled", 2)
+    assert len(cells) == 13 and cells["distilled-2"] == ("distilled", 2)
     share = np.mean([y == "1" for _, y in small.load(tmp_path)["test"]])
     for arm in ("student", "teacher", "distilled"):
         found = run.result(f"{arm}-1", (arm, 1))

@@ -309,26 +309,6 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         """Converts the graph's outputs to an answer, a dict of tensors (B, ...)."""
         raise NotImplementedError
 
-    def label_probabilities(self, x, temperature=1.0, batch_size=None):
-        """The probabilities of the labels of texts, see `zoo.soft_labels`.
-
-        Args:
-            x: texts, as `predict` takes them.
-            temperature: float, by which the logits are divided.
-            batch_size: see `predict`.
-
-        Returns:
-            float32 (B, C), in the order of `labels`; or a list of arrays (W, C), one
-            for each text, if words have labels.
-
-        Raises:
-            TypeError: if the task has no such probabilities.
-        """
-        raise TypeError(
-            "`teacher` must be a classifier of texts or words, an ensemble or a model "
-            f"of multiple choice. Received: {type(self).__name__}."
-        )
-
     def answer_batch(self, *texts):
         """Converts string tensors (B,) to `answers`, in a graph, for an export."""
         return self.answers(self(self.preprocessor(texts), training=False))

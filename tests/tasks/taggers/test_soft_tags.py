@@ -39,9 +39,12 @@ def test_the_loss_is_the_cross_entropy_of_every_word(length, smoothing):
     real = weight.numpy() > 0
     assert y.shape[-1] == 3 and real.sum() == sum(map(len, TAGS))
     assert not y.numpy()[~real].any()
+    _, hard, _ = next(iter(model.batches(TEXTS, TAGS, batch_size=99)))
+    _, ones, _ = next(iter(model.batches(TEXTS, ONES, batch_size=99)))
+    found = np.where(real, ones.numpy().argmax(-1), -1)
+    np.testing.assert_array_equal(found, hard)  # each word has its own
     logits = model(x)
     for soft, weights in ((True, WEIGHTS), (False, None)):
-        _, hard, _ = next(iter(model.batches(TEXTS, TAGS, batch_size=99)))
         rows = y if soft else np.eye(3)[np.maximum(hard, 0)]
         losses = keras.losses.categorical_crossentropy(
             rows, logits, from_logits=True, label_smoothing=smoothing
@@ -136,6 +139,8 @@ WRONG = {
     "ragged": ([[[0.5, 0.5, 0.0], [1.0]]], r"`y\[0\]` must hold a tag for every word"),
     "mixed": ([[[0.5, 0.5, 0.0], "O"]], r"`y\[0\]` must hold a tag for every word"),
     "text": ([[["a", "b", "c"]]], r"`y\[0\]` must hold a tag for every word"),
+    "complex": ([[[1j, 0, 0]]], r"`y\[0\]` must hold a tag for every word"),
+    "None": ([[None, [0.5, 0.5, 0.0]]], r"`y\[0\]` must hold a tag for every word"),
     "unknown": ([[[0.5, 0.5, 0.0]], ["B-X"]], "must hold labels of the model"),
 }
 
@@ -155,6 +160,8 @@ def test_what_has_no_probabilities_of_words():
     ):
         with pytest.raises(ValueError, match='need `decoder="softmax"`.*Give each'):
             call()
+    with pytest.raises(ValueError, match="`tags` must name the tag .* probabilities"):
+        zoo.make_tagger(TEXTS, SHARES)
     data = tf.data.Dataset.from_tensors((["a b"], tf.zeros((1, 2, 3))))
     with pytest.raises(ValueError, match="`y` of a dataset must hold strings"):
         make().fit(data)

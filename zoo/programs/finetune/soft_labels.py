@@ -18,7 +18,7 @@ def soft_labels(teacher, texts, labels=None, temperature=1.0, batch_size=None):
 
     Args:
         teacher: `zoo.TextClassifier`, `zoo.TextEnsemble`, `zoo.MultipleChoice` or
-            `zoo.TokenClassifier`; or a task of your own with `label_probabilities`.
+            `zoo.TokenClassifier`; or a task whose `files` have `probabilities`.
         texts: list of str, or what else `predict` takes.
         labels: list of str (C,), those of the student in their order; by default those
             of the teacher.
@@ -47,7 +47,7 @@ def soft_labels(teacher, texts, labels=None, temperature=1.0, batch_size=None):
             f"{type(teacher).__name__}. Load it with `zoo.load_model`."
         )
     check_value("temperature", temperature, Positive)
-    shares = teacher.label_probabilities(texts, temperature, batch_size)
+    shares = teacher.files.probabilities(teacher, texts, temperature, batch_size)
     known = [*teacher.labels]
     order = known if labels is None else [*map(str, labels)]
     if sorted(order) != sorted(known):

@@ -90,14 +90,27 @@ def make_tagger(
     if minimum is not None:
         vocabulary = count_words(join_words(words), minimum, limit)
     backbone = _make_backbone(vocabulary, unknown, vectors, parts, config, dtype)
-    rows = [row.split() if isinstance(row, str) else row for row in tags]
-    labels = sorted({tag for row in rows for tag in row})
+    labels = _tag_names(tags)
     head = dataclasses.asdict(chosen)
     rate = head.pop("learning_rate")
     backbone.defaults = {"learning_rate": rate, "epochs": DEFAULT_EPOCHS}
     model = TokenClassifier(backbone, backbone.tokenizer, labels, **head)
     model.compile(learning_rate=rate)
     return model
+
+
+def _tag_names(tags):
+    """The different tags of words, sorted; ValueError if one is no tag."""
+    rows = [row.split() if isinstance(row, str) else row for row in tags]
+    flat = [tag for row in rows for tag in row]
+    soft = [tag for tag in flat if isinstance(tag, (list, tuple, np.ndarray))]
+    if soft:
+        raise ValueError(
+            "`tags` must name the tag of every word. Received: the probabilities "
+            f"{soft[0]!r:.60}. Make the tagger with tags, and give probabilities to "
+            "`fit`."
+        )
+    return sorted({*flat})
 
 
 def extend_vocabulary(model, words, vectors):

@@ -19,7 +19,6 @@ from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
 from zoo.tasks.files.class_files import ClassFiles
 from zoo.tasks.files.table_answers import answer_table
-from zoo.tasks.heads.class_labels import class_probabilities
 from zoo.tasks.inputs.reading import read_data, read_texts
 from zoo.tasks.inputs.targets import class_numbers
 from zoo.tasks.inputs.texts import TokenIds
@@ -183,10 +182,6 @@ class TextEnsemble(keras.Model):
         """Raises ValueError if a member does not take so many columns of texts."""
         for member in self.members:
             member.check_columns(count)
-
-    def label_probabilities(self, x, temperature=1.0, batch_size=None):
-        """See `zoo.tasks.Task`; of the averaged probabilities."""
-        return class_probabilities(self, x, temperature, batch_size)
 
     def encode_labels(self, y):
         """Class numbers int64 (B,) from names or numbers, checked."""

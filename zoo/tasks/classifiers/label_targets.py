@@ -14,7 +14,7 @@ from zoo.tasks.heads.class_labels import (
     class_metrics,
 )
 from zoo.tasks.inputs.label_set_targets import label_set_rows
-from zoo.tasks.inputs.targets import class_targets, class_weights
+from zoo.tasks.inputs.targets import check_in_arrays, class_targets, class_weights
 from zoo.tasks.losses.label_set_loss import LabelSetLoss
 from zoo.tasks.losses.logit_losses import LABEL_LOGITS
 from zoo.tasks.option_kinds import Threshold
@@ -31,8 +31,6 @@ class OneLabel:
     """
 
     output_kind = "logits"
-    weighs_parts = False
-    probabilities = staticmethod(tf.nn.softmax)
     target_spec = CLASS_NUMBERS
     files = ClassFiles()
 
@@ -56,9 +54,9 @@ class OneLabel:
         """Class numbers, int64 (B,), or probabilities, float32 (B, C)."""
         return class_targets(y, self.labels)
 
-    def class_weight(self, weights, numbers=None):
+    def class_weight(self, task, factors, numbers=None, weights=None):
         """Keras' `class_weight`; see `class_weights`."""
-        return class_weights(weights, self.labels, numbers)
+        return class_weights(factors, self.labels, numbers)
 
     def answers(self, outputs):
         """Label, score, scores and labels; see `class_answers`."""
@@ -90,8 +88,6 @@ class LabelSets:
     """
 
     output_kind = LABEL_LOGITS
-    weighs_parts = True
-    probabilities = staticmethod(tf.sigmoid)
 
     def __init__(self, labels, threshold=0.5, pos_weight=None, separator=None):
         self.labels = labels
@@ -125,19 +121,22 @@ class LabelSets:
         """1 for each label that a text has, float32 (B, C); see `label_set_rows`."""
         return label_set_rows(y, self.labels, self.separator)
 
-    def class_weight(self, weights, rows=None):
-        """Weights of texts without and with each label, (C, 2), see the class."""
-        if isinstance(weights, str) and weights == "balanced" and rows is not None:
+    def class_weight(self, task, factors, rows=None, weights=None):
+        """Weights of the labels of texts, float (B, C), see the class."""
+        check_in_arrays(rows)
+        if not isinstance(task.loss, LabelSetLoss):
+            raise ValueError(
+                "`class_weight` of sets of labels needs the default loss. Received: "
+                f"{task.loss!r:.60}. Leave `loss` out of `compile`."
+            )
+        if isinstance(factors, str) and factors == "balanced":
             having = (rows >= 0.5).sum(axis=0)
-            counts = np.stack([len(rows) - having, having], axis=-1)
-            known = (counts > 0).all(axis=-1, keepdims=True)
-            return np.where(known, len(rows) / np.maximum(2 * counts, 1), 1.0)
-        found = [*class_weights(weights, self.labels).values()]
-        return np.stack([np.ones(len(found)), found], axis=-1)
-
-    def part_weights(self, rows, weights, class_weight):
-        """Weights of the labels of texts, float32 (B, C); see `Task`."""
-        without, having = class_weight.T
+            counts = np.stack([len(rows) - having, having])
+            known = (counts > 0).all(axis=0)
+            factors = np.where(known, len(rows) / np.maximum(2 * counts, 1), 1.0)
+        else:
+            factors = 1.0, [*class_weights(factors, self.labels).values()]
+        without, having = factors
         found = rows * having + (1 - rows) * without
         return found if weights is None else found * weights[:, None]
 

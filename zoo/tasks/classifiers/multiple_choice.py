@@ -8,12 +8,7 @@ from keras import ops
 from zoo.layers import output_layer
 from zoo.tasks.base import Task
 from zoo.tasks.files.choice_files import ChoiceFiles
-from zoo.tasks.heads.class_labels import (
-    CLASS_NUMBERS,
-    class_loss,
-    class_metrics,
-    class_probabilities,
-)
+from zoo.tasks.heads.class_labels import CLASS_NUMBERS, class_loss, class_metrics
 from zoo.tasks.heads.delimiter_head import merge_rows, sequence_inputs, split_rows
 from zoo.tasks.heads.head import (
     HEADS,
@@ -152,10 +147,6 @@ class MultipleChoice(Task):
     def encode_labels(self, y, columns=None):
         """Class numbers int64 (B,), or probabilities float32 (B, N), checked."""
         return class_targets(y, self.labels)
-
-    def label_probabilities(self, x, temperature=1.0, batch_size=None):
-        """See `Task`; of each choice."""
-        return class_probabilities(self, x, temperature, batch_size)
 
     def answers(self, outputs):
         """From logits to choice int32 (B,), score (B,) and scores (B, N)."""

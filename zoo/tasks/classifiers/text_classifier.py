@@ -9,12 +9,10 @@ from zoo.evaluation import best_thresholds
 from zoo.tasks.classifiers.label_targets import LabelSets, OneLabel
 from zoo.tasks.classifiers.sequence_task import SequenceTask
 from zoo.tasks.files.class_files import NumberFiles
-from zoo.tasks.heads.class_labels import class_probabilities
 from zoo.tasks.heads.head import merge_head_options
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.reading import read_data
 from zoo.tasks.inputs.targets import one_for_each_text
-from zoo.tasks.losses.label_set_loss import LabelSetLoss
 from zoo.tasks.option_kinds import check_options
 
 # The options of a model whose labels are others than those that were saved.
@@ -170,34 +168,15 @@ class TextClassifier(SequenceTask):
         """Class numbers int64 (B,), or float32 (B, C): sets or probabilities."""
         return self.label_targets.encode(y)
 
-    def encode_class_weight(self, class_weight, labels=None):
-        """Weights of classes, checked; see `class_weights` and `LabelSets`."""
-        return self.label_targets.class_weight(class_weight, labels)
-
-    @property
-    def weighs_parts(self):
-        """Whether `class_weight` weighs labels of a text; see `TextTraining`."""
-        return self.label_targets.weighs_parts
-
-    def part_weights(self, labels, weights, class_weight):
-        """See `TextTraining`; the parts are the labels of a set."""
-        if not isinstance(self.loss, LabelSetLoss):
-            raise ValueError(
-                "`class_weight` of sets of labels needs the default loss. Received: "
-                f"{self.loss!r:.60}. Leave `loss` out of `compile`."
-            )
-        return self.label_targets.part_weights(labels, weights, class_weight)
+    def encode_class_weight(self, class_weight, labels=None, weights=None):
+        """Weights of classes, or of the labels of sets; see `TextTraining`."""
+        return self.label_targets.class_weight(self, class_weight, labels, weights)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         """Keras' metrics. A text counts by the mean of the weights of its labels."""
         if sample_weight is not None and len(sample_weight.shape) > 1:
             sample_weight = keras.ops.mean(sample_weight, axis=-1)
         return super().compute_metrics(x, y, y_pred, sample_weight)
-
-    def label_probabilities(self, x, temperature=1.0, batch_size=None):
-        """See `Task`; with `multi_label` each label has one of its own."""
-        function = self.label_targets.probabilities
-        return class_probabilities(self, x, temperature, batch_size, function)
 
     def answers(self, outputs):
         """From logits to labels and scores, see the class."""

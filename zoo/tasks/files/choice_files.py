@@ -1,8 +1,14 @@
 """Files, scores and reports of a multiple choice."""
 
+import tensorflow as tf
+
 from zoo.data import read_choices
 from zoo.evaluation import assess_classes, majority_label, tfidf_choice
-from zoo.tasks.files.labelled_files import LabelledFiles, check_no_columns
+from zoo.tasks.files.labelled_files import (
+    LabelledFiles,
+    check_no_columns,
+    scaled_logits,
+)
 
 
 class ChoiceFiles(LabelledFiles):
@@ -14,6 +20,11 @@ class ChoiceFiles(LabelledFiles):
     }
     stratified = True
     table_names = ("choice", "score")
+
+    def probabilities(self, model, x, temperature=1.0, batch_size=None):
+        """See `TextFiles`."""
+        logits = scaled_logits(model, x, temperature, batch_size)
+        return tf.nn.softmax(logits).numpy()
 
     def read(self, path, text_column=None, pair_column=None, label_column=None):
         """Reads texts, choices and right numbers, see `zoo.data.read_choices`."""

@@ -16,7 +16,7 @@ from zoo.tasks.files.label_set_files import (
     NamedLabelFiles,
     unused_separator,
 )
-from zoo.tasks.files.labelled_files import LabelledFiles
+from zoo.tasks.files.labelled_files import LabelledFiles, scaled_logits
 
 
 class ClassFiles(NamedLabelFiles):
@@ -28,6 +28,11 @@ class ClassFiles(NamedLabelFiles):
     }
     stratified = True
     table_names = ("label", "score")
+
+    def probabilities(self, model, x, temperature=1.0, batch_size=None):
+        """See `TextFiles`."""
+        logits = scaled_logits(model, x, temperature, batch_size)
+        return tf.nn.softmax(logits).numpy()
 
     def for_rows(self, labels, columns=None):
         """See `LabelledFiles`."""

@@ -10,7 +10,7 @@ from zoo.evaluation import (
     frequent_label_set,
     tfidf_label_sets,
 )
-from zoo.tasks.files.labelled_files import LabelledFiles
+from zoo.tasks.files.labelled_files import LabelledFiles, scaled_logits
 
 CHOSEN_SEPARATORS = "|;,/\t\x1f"  # of which the first one is the default
 
@@ -64,6 +64,11 @@ class LabelSetFiles(NamedLabelFiles):
 
     def __init__(self, separator=CHOSEN_SEPARATORS[0]):
         self.separator = separator
+
+    def probabilities(self, model, x, temperature=1.0, batch_size=None):
+        """See `TextFiles`; each label has one of its own."""
+        logits = scaled_logits(model, x, temperature, batch_size)
+        return tf.sigmoid(logits).numpy()
 
     def options(self, kind, x, labels):
         """Whether there are pairs, and the names of the labels."""

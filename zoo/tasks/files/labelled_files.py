@@ -2,6 +2,8 @@
 
 import collections
 
+import tensorflow as tf
+
 from zoo.data import read_labelled
 from zoo.tasks.files.text_files import TextFiles
 
@@ -120,3 +122,9 @@ class LabelledFiles(TextFiles):
     def describe_error(self, model, text, label, predicted):
         """What a report says about a wrong prediction, a dict of str to str."""
         return {"true": str(label), "predicted": str(predicted)}
+
+
+def scaled_logits(model, x, temperature, batch_size):
+    """The logits of texts divided by the temperature, a float32 tensor (B, C)."""
+    logits = tf.constant(model.predict(x, batch_size, verbose=0), tf.float32)
+    return logits / temperature

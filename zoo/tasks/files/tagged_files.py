@@ -12,6 +12,7 @@ from zoo.tasks.taggers.tagged_words import (
     spans_of_text,
     tagged_texts,
 )
+from zoo.tasks.taggers.word_answers import word_probabilities
 
 
 class TaggedFiles(LabelledFiles):
@@ -20,6 +21,10 @@ class TaggedFiles(LabelledFiles):
     baselines = {"most frequent tag of each word": most_frequent_tags}
     read_options = ("documents", "skip_empty_words")
     counted = "words"
+
+    def probabilities(self, model, x, temperature=1.0, batch_size=None):
+        """See `TextFiles`: for each text (W, C); of "crf" the marginals."""
+        return word_probabilities(model, x, temperature, batch_size)
 
     def read(
         self,

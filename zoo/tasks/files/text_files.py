@@ -43,6 +43,27 @@ class TextFiles:
         for row in self.answer_rows(model, x, batch_size):
             yield {name: row[name] for name in self.table_names or row}
 
+    def probabilities(self, model, x, temperature=1.0, batch_size=None):
+        """The probabilities of the labels of texts, see `zoo.soft_labels`.
+
+        Args:
+            model: the task.
+            x: texts, as `predict` takes them.
+            temperature: float, by which the logits are divided.
+            batch_size: see `predict`.
+
+        Returns:
+            float32 (B, C), in the order of the labels; or a list of arrays (W, C), one
+            for each text, if words have labels.
+
+        Raises:
+            TypeError: if the task has no such probabilities.
+        """
+        raise TypeError(
+            "`teacher` must be a classifier of texts or words, an ensemble or a model "
+            f"of multiple choice. Received: {type(model).__name__}."
+        )
+
     def answer_file(self, model, path, output):
         """Answers the rows of a file in the task's own format; returns how many.
 

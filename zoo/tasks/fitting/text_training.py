@@ -44,8 +44,6 @@ class TextTraining:
         joins_words: bool, whether a text may be a list of words.
         row_class: class of objects with the texts and targets of a row, or None.
         target_spec: tf.TensorSpec of encoded labels.
-        weighs_parts: bool, whether `class_weight` is that of parts of a row, such as
-            its words, to which Keras cannot apply it.
         rows_are_texts: bool, whether each text is a row of a batch, or several.
     """
 
@@ -54,7 +52,6 @@ class TextTraining:
     joins_words = False
     row_class = None
     target_spec = tf.TensorSpec(None, tf.float32)
-    weighs_parts = False
     rows_are_texts = True
 
     def fit(
@@ -298,23 +295,21 @@ class TextTraining:
         """
         return target_numbers(y)
 
-    def encode_class_weight(self, class_weight, labels=None):
-        """Keras' `class_weight`, a dict of class numbers, for encoded labels."""
+    def encode_class_weight(self, class_weight, labels=None, weights=None):
+        """Keras' `class_weight`, a dict of class numbers; or the weights of all parts.
+
+        Keras knows one class for a row. If parts of rows have classes, such as words,
+        the result is a `sample_weight` for them, an array (N, ...).
+
+        Args:
+            class_weight: as of `fit`.
+            labels, weights: the encoded labels and `sample_weight`, if they are known.
+        """
         raise ValueError(
             "`class_weight` needs a task with one label for each text. Received: "
             f"class_weight={class_weight} for {type(self).__name__}. Use "
             "`sample_weight`."
         )
-
-    def part_weights(self, labels, weights, class_weight):
-        """Weights of the parts of rows, an array (N, ...), if `weighs_parts`.
-
-        Args:
-            labels: the encoded labels.
-            weights: the encoded `sample_weight`, or None.
-            class_weight: what `encode_class_weight` returned.
-        """
-        raise NotImplementedError
 
     def per_row(self, columns, rows, targets):
         """Rows and targets, of a task that makes several rows of a text.

@@ -18,12 +18,6 @@ def class_metrics():
     return [keras.metrics.MeanMetricWrapper(class_accuracy, "accuracy")]
 
 
-def class_probabilities(model, x, temperature, batch_size, function=tf.nn.softmax):
-    """A function of the logits of texts, divided by the temperature; see `Task`."""
-    logits = tf.constant(model.predict(x, batch_size, verbose=0), tf.float32)
-    return function(logits / temperature).numpy()
-
-
 def class_answers(labels, outputs):
     """Answers from logits (B, C): label and score (B,), scores and labels (B, C)."""
     scores = tf.nn.softmax(tf.cast(outputs, tf.float32))

@@ -144,6 +144,16 @@ def class_weights(weights, labels, numbers=None):
     return dict(enumerate(row_weights(weights, "class_weight").tolist()))
 
 
+def check_in_arrays(labels):
+    """Raises ValueError unless labels are known, of which weights of parts are made."""
+    if labels is None:
+        raise ValueError(
+            "`class_weight` of words or of sets of labels needs arrays of texts. "
+            "Received: a dataset or token ids. Give arrays; or `sample_weight` of the "
+            "words, or `pos_weight` of the labels."
+        )
+
+
 def class_numbers(targets):
     """The class numbers (N,) of `class_targets`; of probabilities, the likeliest."""
     return targets.argmax(axis=-1) if targets.ndim > 1 else targets

@@ -60,18 +60,17 @@ class Texts:
     def with_class_weight(self, class_weight):
         """The data, and the weights of classes that Keras is to apply, or None.
 
-        Keras knows one class number for a row. Other weights of classes become weights
-        of the parts of rows. `class_weight` is that of `fit`.
+        Those of parts of rows, such as words, become weights of these parts.
+        `class_weight` is that of `fit`.
         """
-        if class_weight is not None:
-            class_weight = self.task.encode_class_weight(class_weight, self.labels())
-        if class_weight is None or not self.task.weighs_parts:
-            return self, class_weight
+        if class_weight is None:
+            return self, None
         weights = self.targets[1].numpy() if self.targets[1:] else None
-        weights = self.task.part_weights(self.labels(), weights, class_weight)
-        kind = None if weights.dtype == object else tf.float32
-        targets = [self.targets[0], tf.constant(weights, kind)]
-        return dataclasses.replace(self, targets=targets), None
+        found = self.task.encode_class_weight(class_weight, self.labels(), weights)
+        if isinstance(found, dict):
+            return self, found
+        weights = tf.constant(found, None if found.dtype == object else tf.float32)
+        return dataclasses.replace(self, targets=[self.targets[0], weights]), None
 
     def split(self, share):
         """Splits the share of rows for validation off: two `Texts`.
@@ -200,7 +199,9 @@ class TextDataset:
 
     def with_class_weight(self, class_weight):
         """See `Texts`."""
-        return self, encode_class_weight(self.task, class_weight, "a dataset")
+        if class_weight is None:
+            return self, None
+        return self, self.task.encode_class_weight(class_weight)
 
     def split(self, share):
         """Raises ValueError, since a dataset has no numbered rows."""
@@ -268,7 +269,9 @@ class TokenIds:
 
     def with_class_weight(self, class_weight):
         """See `Texts`."""
-        return self, encode_class_weight(self.task, class_weight, "token ids")
+        if class_weight is None:
+            return self, None
+        return self, self.task.encode_class_weight(class_weight)
 
     def split(self, share):
         """The data, which Keras will split, and None."""
@@ -313,19 +316,6 @@ class TokenIds:
     def predict(self, predict, batch_size, steps):
         """See `Texts`."""
         return predict(self.x, batch_size)
-
-
-def encode_class_weight(task, class_weight, kind):
-    """The weights of classes for Keras; ValueError if parts of rows have no array."""
-    if class_weight is None:
-        return None
-    if task.weighs_parts:
-        raise ValueError(
-            "`class_weight` of words or of sets of labels needs arrays of texts. "
-            f"Received: {kind}. Give arrays; or `sample_weight` of the words, or "
-            "`pos_weight` of the labels."
-        )
-    return task.encode_class_weight(class_weight)
 
 
 def refuse_steps(count, name):

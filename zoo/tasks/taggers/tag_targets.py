@@ -4,7 +4,21 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.tasks.inputs.targets import label_ids, probability_rows
+from zoo.tasks.inputs.text_input import check_targets
 from zoo.text.white_space import split_words
+
+
+def check_words(tokenizer, columns, rows):
+    """Raises ValueError unless there is a label for every word."""
+    check_targets(columns, rows)
+    words = tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
+    for row, (count, labels) in enumerate(zip(words, rows, strict=True)):
+        if count != len(labels):
+            raise ValueError(
+                "A sentence must have a label for every word. Received: "
+                f"{len(labels)} labels for {count} words in row {row}. Words are "
+                "separated by white space."
+            )
 
 
 def encode_tags(rows, labels):

@@ -17,12 +17,12 @@ from zoo.tasks.files.tagged_files import TaggedFiles
 from zoo.tasks.heads.tag_decoders import TAG_DECODERS
 from zoo.tasks.inputs.label_values import label_names
 from zoo.tasks.inputs.reading import read_data
-from zoo.tasks.inputs.targets import class_weights, label_rows
-from zoo.tasks.inputs.text_input import check_targets
+from zoo.tasks.inputs.targets import check_in_arrays, class_weights, label_rows
 from zoo.tasks.inputs.word_weights import weighted_words, word_classes
 from zoo.tasks.losses.chain import TagAccuracy
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.taggers.tag_targets import (
+    check_words,
     dense_tags,
     encode_tags,
     numbers_of_words,
@@ -33,7 +33,7 @@ from zoo.tasks.taggers.tagged_words import (
     spans_of_text,
     tagged_texts,
 )
-from zoo.tasks.taggers.word_answers import describe_words, tag_probabilities
+from zoo.tasks.taggers.word_answers import describe_words
 from zoo.tasks.task_layers import check_encodes
 from zoo.text.white_space import split_words
 
@@ -95,8 +95,6 @@ class TokenClassifier(Task):
     classifies = "words"
     target_spec = tf.TensorSpec([None], tf.string)
     joins_words = True
-    weighs_parts = True
-    part_weights = staticmethod(weighted_words)
     files = TaggedFiles()
     encodes = True
     answers_tokens = False
@@ -230,16 +228,16 @@ class TokenClassifier(Task):
             weight = tf.reshape(weight, (-1,))
         return x, dense, self.decoder.weights(weight, real)
 
-    def encode_class_weight(self, class_weight, labels=None):
-        """A weight for each tag, checked; see `zoo.tasks.inputs.targets.class_weights`.
+    def encode_class_weight(self, class_weight, labels=None, weights=None):
+        """Weights of words, those of their tags; see `TextTraining`.
 
-        The loss of a word counts by the weight of its tag; a chain has no such losses.
+        A chain has no losses of words.
         """
         self.decoder.check_word_losses()
-        numbers = None
-        if labels is not None:
-            numbers = np.array([n for row in word_classes(labels) for n in row], int)
-        return class_weights(class_weight, self.labels, numbers)
+        check_in_arrays(labels)
+        numbers = np.array([n for row in word_classes(labels) for n in row], int)
+        factors = class_weights(class_weight, self.labels, numbers)
+        return weighted_words(labels, weights, factors)
 
     # Answers -------------------------------------------------------------------
 
@@ -312,23 +310,6 @@ class TokenClassifier(Task):
         rows = tagged_texts(self, texts, batch_size)
         return [spans_of_text(text, words) for text, words in rows]
 
-    def label_probabilities(self, x, temperature=1.0, batch_size=None):
-        """See `Task`: for each text, float32 (W, T); of "crf" the marginals."""
-        function = functools.partial(tag_probabilities, self)
-        function = compiled_function(
-            self, "probabilities", function, reduce_retracing=True
-        )
-
-        def find(texts):
-            windows = self.preprocessor.windows((texts,))
-            return function(tf.constant(temperature, tf.float32), texts, *windows)
-
-        found = {}
-        for numbers, answers in answer_parts(self, x, batch_size, find):
-            rows = zip(numbers.tolist(), *answers.values(), strict=True)
-            found |= {number: row[:size] for number, row, size in rows}
-        return [found[number] for number in range(len(found))]
-
     def score(self, x, y, batch_size=None):
         """Precision, recall and F1 of spans; see `zoo.evaluation.span_scores`.
 
@@ -344,16 +325,3 @@ class TokenClassifier(Task):
         tagged = self.tag(data.columns, batch_size)
         found = [[word["tag"] for word in row] for row in tagged]
         return span_scores(label_names_of(self, y), found)
-
-
-def check_words(tokenizer, columns, rows):
-    """Raises ValueError unless there is a label for every word."""
-    check_targets(columns, rows)
-    words = tokenizer.split(columns[0])[0].row_lengths().numpy().tolist()
-    for row, (count, labels) in enumerate(zip(words, rows, strict=True)):
-        if count != len(labels):
-            raise ValueError(
-                "A sentence must have a label for every word. Received: "
-                f"{len(labels)} labels for {count} words in row {row}. Words are "
-                "separated by white space."
-            )

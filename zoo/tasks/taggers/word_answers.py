@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from zoo.tasks.answering import answer_parts, compiled_function
 from zoo.tasks.blocks import in_blocks
 
 MIN_ROWS_IN_BLOCK = 32  # the least number of rows in a block; a long text has many rows
@@ -24,11 +25,26 @@ def describe_words(task, texts, x, sizes):
     }
 
 
-def tag_probabilities(task, temperature, texts, x, sizes):
-    """The probabilities of tags (B, W, T), and the numbers of words (B,)."""
-    emissions, mask = text_emissions(task, texts, x, sizes)
-    shares = task.decoder.probabilities(task, emissions, mask, temperature)
-    return {"shares": shares, "sizes": sizes}
+def word_probabilities(task, x, temperature=1.0, batch_size=None):
+    """The probabilities of the tags of words, a list of float32 (W, T) for texts."""
+
+    def describe(temperature, texts, x, sizes):
+        emissions, mask = text_emissions(task, texts, x, sizes)
+        shares = task.decoder.probabilities(task, emissions, mask, temperature)
+        return {"shares": shares, "sizes": sizes}
+
+    options = {"reduce_retracing": True}
+    describe = compiled_function(task, "probabilities", describe, **options)
+    temperature = tf.constant(temperature, tf.float32)
+
+    def find(texts):
+        return describe(temperature, texts, *task.preprocessor.windows((texts,)))
+
+    found = {}
+    for numbers, answers in answer_parts(task, x, batch_size, find):
+        rows = zip(numbers.tolist(), *answers.values(), strict=True)
+        found |= {number: row[:size] for number, row, size in rows}
+    return [found[number] for number in range(len(found))]
 
 
 def text_emissions(task, texts, x, sizes):
