@@ -211,6 +211,7 @@ class TokenClassifier(Task):
         decoder: Literal["softmax", "crf"] = "softmax",
         scheme: str | None = None,
         head_dropout: float = 0.1,
+        label_smoothing: float = 0.0,
         **kwargs: Any,
     ) -> None: ...
     def tag(self, texts: Data, batch_size: int | None = None) -> Any: ...
