@@ -101,6 +101,13 @@ def publish(staging, base_dir, version):
             return target
 
 
+def holds_export(path):
+    """Whether a path is a directory with a SavedModel, or with versions of one."""
+    path = pathlib.Path(path)
+    found = [path, *find_versions(path).values()]
+    return any((version / "saved_model.pb").is_file() for version in found)
+
+
 def find_version(directory):
     """The path of a version: `directory` itself, or the newest version in it.
 
