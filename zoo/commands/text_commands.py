@@ -9,6 +9,7 @@ import click
 
 from zoo.commands import arguments
 from zoo.files.lines import read_lines
+from zoo.presets import RECORD
 from zoo.serving.versions import holds_export
 
 
@@ -77,10 +78,11 @@ def predict(model, texts, pair, page, data, output, batch_size, signature, **col
 @contextlib.contextmanager
 def _loaded(model, signature):
     """A task, or the version of an export that answers, until the end of the block."""
-    if holds_export(model):
+    if holds_export(model) and not os.path.exists(os.path.join(model, RECORD)):
         from zoo.tasks.files.exported_task import ExportedTask
 
-        with ExportedTask(model, signature) as loaded:
+        options = {} if signature is None else {"signature": signature}
+        with ExportedTask(model, **options) as loaded:
             yield loaded
         return
     if signature is not None:

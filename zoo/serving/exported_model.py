@@ -21,10 +21,10 @@ WRITTEN_LATER = "assets.extra"  # the folder whose files change no answer
 
 
 class ExportedModel:
-    """A version of an export, loaded in a process of TensorFlow's C library.
+    """A version of an export, which a process of TensorFlow's C library answers.
 
-    The process loads the model as TensorFlow Serving does, and uses the CPU. It ends
-    with `close`, or at the end of a `with` block.
+    The process loads the model as TensorFlow Serving does, and uses the CPU. It starts
+    with the first request. It ends with `close`, or at the end of a `with` block.
 
     Args:
         directory: path of a version directory, or of a directory of versions. In the
@@ -50,20 +50,21 @@ class ExportedModel:
 
     def __init__(self, directory, signature=DEFAULT_SIGNATURE, timeout=TIMEOUT):
         self.version = find_version(directory)
-        graph = SavedGraph(self.version)
-        if signature not in graph.signatures:
+        self._graph = SavedGraph(self.version)
+        signatures = self._graph.signatures
+        if signature not in signatures:
             raise ValueError(
-                f"{self.version} has the signatures {sorted(graph.signatures)}. "
+                f"{self.version} has the signatures {sorted(signatures)}. "
                 f"Received: {signature!r}. Use one of these names."
             )
-        self.signature, self._ends = signature, graph.signatures[signature]
+        self.signature, self._ends = signature, signatures[signature]
         self.facts = read_facts(self.version)
         columns = self.facts.get("columns", ())
         if {*columns} != {*self._ends.inputs}:
             columns = sorted(self._ends.inputs)
         self.columns, self.outputs = tuple(columns), tuple(self._ends.outputs)
         self.answer_pads = self.facts.get("padding", {})
-        self._loader = Loader(self.version, graph, timeout)
+        self._timeout, self._loader = timeout, None
 
     def __enter__(self):
         return self
@@ -72,8 +73,10 @@ class ExportedModel:
         self.close()
 
     def close(self):
-        """Ends the process."""
-        self._loader.close()
+        """Ends the process, if it has started."""
+        if self._loader:
+            self._loader.close()
+            self._loader = None
 
     @numbers_checked()
     def answer(self, texts, batch_size=None):
@@ -93,6 +96,7 @@ class ExportedModel:
             ValueError: if the number of columns or their lengths are wrong, or the
                 model does not answer.
         """
+        self.check_takes_texts()
         columns = read_columns(texts, self.columns)
         lengths = [-sum(map(len, row)) for row in zip(*columns, strict=True)]
         order = np.argsort(lengths, kind="stable")
@@ -127,6 +131,8 @@ class ExportedModel:
             name: np.array(value, object) if isinstance(value, list) else value
             for name, value in inputs.items()
         }
+        if self._loader is None:
+            self._loader = Loader(self.version, self._graph, self._timeout)
         answer = self._loader.run(Request(self._ends, arrays))
         if answer is None or answer.error:
             reason = advise(answer.error if answer else self._loader.error)
@@ -135,6 +141,16 @@ class ExportedModel:
                 f"{self.version}: {reason}. `zoo.serving.diagnose` may say more."
             )
         return {name: _decoded(array) for name, array in answer.outputs.items()}
+
+    def check_takes_texts(self):
+        """Raises ValueError unless all inputs of the signature are strings."""
+        types = {name: end.dtype for name, end in self._ends.inputs.items()}
+        if {*types.values()} != {"string"}:
+            raise ValueError(
+                "A signature that answers texts must take strings only. Received: "
+                f"{self.signature!r}, which takes {types}. Use {DEFAULT_SIGNATURE!r}, "
+                "or `ExportedModel.request` with arrays."
+            )
 
     def fingerprint(self):
         """A hash of all that the answers depend on, str."""

@@ -8,6 +8,7 @@ Source: tensorflow_serving/sources/storage_path/file_system_storage_path_source.
 """
 
 import errno
+import itertools
 import os
 import pathlib
 import re
@@ -102,10 +103,19 @@ def publish(staging, base_dir, version):
 
 
 def holds_export(path):
-    """Whether a path is a directory with a SavedModel, or with versions of one."""
+    """Whether a path is a directory with a SavedModel, or with versions of one.
+
+    It may also have misnamed versions, or several models, for which `find_version` has
+    a message. Then it must have no JSON, which a preset has.
+    """
     path = pathlib.Path(path)
     found = [path, *find_versions(path).values()]
-    return any((version / "saved_model.pb").is_file() for version in found)
+    if any((version / "saved_model.pb").is_file() for version in found):
+        return True
+    deeper = itertools.chain(
+        *map(path.glob, ("*/saved_model.pb", "*/*/saved_model.pb"))
+    )
+    return any(deeper) and not any(path.glob("*.json"))
 
 
 def find_version(directory):

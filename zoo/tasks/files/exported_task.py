@@ -37,8 +37,9 @@ class ExportedTask(ExportedModel):
     optional_columns = ()
     pair = False
 
-    def __init__(self, directory, signature=None):
-        super().__init__(directory, signature or DEFAULT_SIGNATURE)
+    def __init__(self, directory, signature=DEFAULT_SIGNATURE):
+        super().__init__(directory, signature)
+        self.check_takes_texts()
         self.required_columns = self.columns
         self.files = ExportFiles(self.outputs, self.facts)
 
