@@ -44,7 +44,7 @@ def test_one_process_answers_all_texts(classifier, good_version, monkeypatch):
         for text in TEXTS[:3] * 2:
             found = model.answer([text])
             assert found["label"].tolist() == expected(classifier, [text])["label"]
-    with pytest.raises(ValueError, match="no answer from .*can't open file 'none'"):
+    with pytest.raises(ValueError, match="no answer from .*ended with code 2"):
         model.answer(["good"])
     model.close()
     model.close()
@@ -52,7 +52,7 @@ def test_one_process_answers_all_texts(classifier, good_version, monkeypatch):
 
 def test_a_failed_request_does_not_end_the_process(good_version):
     with ExportedModel(good_version, "tokens") as model:
-        with pytest.raises(ValueError, match="no answer from .*must be equal"):
+        with pytest.raises(ValueError, match="no answer from .*requested shape"):
             model.request({"token_ids": np.zeros((1, 5), "int64")})
         found = model.request({"token_ids": np.zeros((2, 6), "int64")})
         assert found["logits"].shape == (2, 2)
@@ -179,7 +179,10 @@ def test_exports_of_others(splitters, good_version, tmp_path):
         (["a", "--page", "page.html"], "A page needs answers that are parts"),
         (["--data", "in.csv", "--output", "in.csv"], "must not be a file to read"),
         (["--data", "in.csv", "--output", "out.json"], "The output must end in .csv"),
-        (["--data", "in.csv", "--output", "o.csv", "--pair-column", "b"], "needs a"),
+        (
+            ["--data", "in.csv", "--output", "o.csv", "--pair-column", "b"],
+            "needs a column of first",
+        ),
         (["--data", "in.csv", "--output", "o.csv", "--text-column", "c"], "one column"),
     ],
 )
