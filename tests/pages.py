@@ -1,5 +1,6 @@
 """Runs the blocks of the pages that users read, in order."""
 
+import ast
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from places import ROOT
 README = ROOT / "README.md"
 CARDS = sorted((ROOT / "presets").glob("**/README.md"))
 GUIDES = sorted((ROOT / "zoo" / "guides").glob("*.md"))
+SHOWN = re.compile(r"  # -> (.*)$")  # after an expression: its value
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -28,21 +30,35 @@ def blocks(page, language="python"):
     return [text for found, text in all_blocks(page) if found == language]
 
 
-def run_blocks(page, commands=None):
+def run_blocks(page, commands=None, count=None):
     """Runs the blocks of a page in the working directory; returns the Python names.
 
     Args:
         page: path.
         commands: directory for the command `zoo`, with which the blocks of sh are run,
             too; None for Python only.
+        count: int, the first blocks only; None for all.
     """
     names = {}
-    for language, block in all_blocks(page):
+    for language, block in all_blocks(page)[:count]:
         if language == "python":
-            exec(compile(block, str(page), "exec"), names)
+            run_python(block, page, names)
         elif language == "sh" and commands:
             run_shell(block, commands)
     return names
+
+
+def run_python(block, page, names):
+    """Runs a block; a value that it shows must be that of the expression."""
+    lines = block.splitlines()
+    for statement in ast.parse(block).body:
+        shown = SHOWN.search(lines[statement.end_lineno - 1])
+        if shown:
+            code = compile(ast.Expression(statement.value), str(page), "eval")
+            assert repr(eval(code, names)) == shown[1], ast.unparse(statement)
+        else:
+            code = ast.Module([statement], type_ignores=[])
+            exec(compile(code, str(page), "exec"), names)
 
 
 def run_shell(block, commands):

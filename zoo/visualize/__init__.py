@@ -3,9 +3,8 @@
 The names are imported when they are first used, since only the plots need matplotlib.
 """
 
-import importlib
-
 from zoo.checks.extras import missing_package
+from zoo.lazy_names import lazy_names
 
 _PLACES = {
     "Attention": "zoo.visualize.attention_view",
@@ -28,16 +27,12 @@ _PLACES = {
 
 __all__ = [*_PLACES]
 
-
-def __dir__():
-    return sorted(__all__)
+_find, __dir__ = lazy_names(__name__, _PLACES)
 
 
 def __getattr__(name):
-    if name not in _PLACES:
-        raise AttributeError(f"module 'zoo.visualize' has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(_PLACES[name]), name)
+        return _find(name)
     except ModuleNotFoundError as error:
         message = missing_package(f"{name} needs", error.name, "quickstart")
         raise ImportError(message) from error
