@@ -3,7 +3,7 @@
 Names are imported when they are first used: tables are read without TensorFlow.
 """
 
-import importlib
+from zoo.lazy_names import lazy_names
 
 _MODULES = {
     "COLUMN_PREFIXES": "rows.separate_packing",
@@ -67,14 +67,6 @@ _MODULES = {
 }
 
 __all__ = list(_MODULES)
-
-
-def __getattr__(name):
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
-    return getattr(module, name)
-
-
-def __dir__():
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: f"{__name__}.{module}" for name, module in _MODULES.items()}
+)
