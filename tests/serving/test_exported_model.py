@@ -1,5 +1,6 @@
 """Answers of exports: batches, rows, bad input, and what the process imports."""
 
+import concurrent.futures
 import json
 import re
 import subprocess
@@ -91,6 +92,19 @@ def test_a_request_that_does_not_end_is_stopped(tmp_path):
 def test_wrong_texts(opened, texts, error, message):
     with pytest.raises(error, match=message):
         opened.answer(texts)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), "a", None])
+def test_wrong_timeouts(good_version, timeout):
+    with pytest.raises(ValueError, match="`timeout` must be a positive number"):
+        ask(good_version, ["good"], timeout=timeout)
+
+
+def test_threads_share_a_process(opened):
+    texts = ["good " * count for count in range(16)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: opened.answer([text])["logits"][0], texts))
+    np.testing.assert_allclose(found, opened.answer(texts)["logits"], atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, "a", True])

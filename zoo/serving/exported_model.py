@@ -2,10 +2,12 @@
 
 import hashlib
 import re
+import threading
 
 import numpy as np
 
 from zoo.checks.number_rules import numbers_checked
+from zoo.checks.ranges import Positive, check_values
 from zoo.serving.answer_rows import join_rows
 from zoo.serving.answers import advise
 from zoo.serving.changes import read_facts
@@ -25,6 +27,7 @@ class ExportedModel:
 
     The process loads the model as TensorFlow Serving does, and uses the CPU. It starts
     with the first request. It ends with `close`, or at the end of a `with` block.
+    Threads may share an object; their requests wait for each other.
 
     Args:
         directory: path of a version directory, or of a directory of versions. In the
@@ -49,6 +52,7 @@ class ExportedModel:
     """
 
     def __init__(self, directory, signature=DEFAULT_SIGNATURE, timeout=TIMEOUT):
+        check_values(Positive, timeout=timeout)
         self.version = find_version(directory)
         self._graph = SavedGraph(self.version)
         signatures = self._graph.signatures
@@ -65,6 +69,7 @@ class ExportedModel:
         self.columns, self.outputs = tuple(columns), tuple(self._ends.outputs)
         self.answer_pads = self.facts.get("padding", {})
         self._timeout, self._loader = timeout, None
+        self._lock = threading.Lock()  # one request at a time
 
     def __enter__(self):
         return self
@@ -131,9 +136,10 @@ class ExportedModel:
             name: np.array(value, object) if isinstance(value, list) else value
             for name, value in inputs.items()
         }
-        if self._loader is None:
-            self._loader = Loader(self.version, self._graph, self._timeout)
-        answer = self._loader.run(Request(self._ends, arrays))
+        with self._lock:
+            if self._loader is None:
+                self._loader = Loader(self.version, self._graph, self._timeout)
+            answer = self._loader.run(Request(self._ends, arrays))
         if answer is None or answer.error:
             reason = advise(answer.error if answer else self._loader.error)
             raise ValueError(
