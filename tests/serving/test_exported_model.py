@@ -180,8 +180,15 @@ def test_exports_of_others(splitters, good_version, tmp_path):
     ):
         ask(unknown, texts, batch_size=1)
     facts = unknown / "1" / "assets.extra" / "model.json"
-    facts.write_text('{"columns": 3, "padding": []}')
-    assert ExportedModel(unknown).columns == ("first", "second")
+    for text in (
+        '{"columns": 3}',
+        '{"padding": {"count": 0, "x": 1}}',
+        "{",
+        "[" * 9999,
+    ):
+        facts.write_text(text)
+        model = ExportedModel(unknown)
+        assert model.columns == ("first", "second") and model.answer_pads == {}
 
 
 @pytest.mark.parametrize(

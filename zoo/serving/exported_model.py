@@ -67,7 +67,9 @@ class ExportedModel:
         if {*columns} != {*self._ends.inputs}:
             columns = sorted(self._ends.inputs)
         self.columns, self.outputs = tuple(columns), tuple(self._ends.outputs)
-        self.answer_pads = self.facts.get("padding", {})
+        shapes = {name: end.shape for name, end in self._ends.outputs.items()}
+        pads = self.facts.get("padding", {}).items()
+        self.answer_pads = {n: p for n, p in pads if len(shapes.get(n) or ()) == 2}
         self._timeout, self._loader = timeout, None
         self._lock = threading.Lock()  # one request at a time
 
