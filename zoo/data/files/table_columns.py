@@ -37,13 +37,9 @@ def choose_columns(table, text=None, pair=None, label=None):
         ValueError: if columns are missing or ambiguous, or if it is unclear whether
             the first line is a header.
     """
+    check_first_texts(text, pair)
     given = {"text": text, "pair": pair, "label": label}
     given = {role: column for role, column in given.items() if column is not None}
-    if "pair" in given and "text" not in given:
-        raise ValueError(
-            "A column of second texts needs a column of first texts. Received: "
-            f"pair_column={pair!r}, text_column=None. Give both."
-        )
     found = {role: column_number(table, role, column) for role, column in given.items()}
     if len({*found.values()}) < len(found):
         raise ValueError(
@@ -82,6 +78,7 @@ def choose_text_columns(table, names, text=None, pair=None):
         ValueError: if they are not found, or are ambiguous, or if it is unclear whether
             the first line is a header.
     """
+    check_first_texts(text, pair)
     given = [column for column in (text, pair) if column is not None]
     roles = ("text", "pair") if given else names
     if not given and {*names} <= {*table.names}:
@@ -109,6 +106,15 @@ def choose_text_columns(table, names, text=None, pair=None):
             "insert one, such as `text`."
         )
     return found
+
+
+def check_first_texts(text, pair):
+    """Raises ValueError if a user gives a column of second texts only."""
+    if pair is not None and text is None:
+        raise ValueError(
+            "A column of second texts needs a column of first texts. Received: "
+            f"pair_column={pair!r}, text_column=None. Give both."
+        )
 
 
 def column_number(table, role, column):

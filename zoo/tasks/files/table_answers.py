@@ -1,12 +1,8 @@
 """Answers to the texts of a table, as more columns of the table."""
 
-import hashlib
 import itertools
 import json
 import pathlib
-
-import keras
-import numpy as np
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.data import open_table, write_table
@@ -17,6 +13,7 @@ from zoo.data.files.table_writing import (
     check_columns,
 )
 from zoo.files.path_checks import check_writable
+from zoo.files.progress_bar import ProgressBar
 from zoo.files.written_part import WrittenPart, full_disk_explained
 
 
@@ -33,7 +30,8 @@ def answer_table(
     `output`, whose names end in `.part` and `.part.json`.
 
     Args:
-        model: `zoo.tasks.Task` or `zoo.TextEnsemble` with a tokenizer.
+        model: `zoo.tasks.Task` or `zoo.TextEnsemble` with a tokenizer, or an
+            `ExportedTask`.
         data: path of a table with a header: .csv, .tsv, .jsonl, .json or .parquet; all
             but Parquet may be compressed, as .csv.gz. It is read by the rules of
             `zoo.data.read_labelled`.
@@ -65,11 +63,10 @@ def answer_table(
     names = model.columns if pair else model.columns[: required_count(model)]
     columns = choose_text_columns(table, names, text_column, pair_column)
     count = table.count - (not table.header)
-    bar = keras.utils.Progbar(count, unit_name="row", verbose=verbose)
     keys = map(repr, texts_of(table, columns))  # different for different texts
     with full_disk_explained(output, "answers"):
-        part = WrittenPart(output, "answers", fingerprint(model), keys)
-        bar.add(part.state["rows"])
+        part = WrittenPart(output, "answers", model.files.fingerprint(model), keys)
+        bar = ProgressBar(count, "rows", verbose, done=part.state["rows"])
         rows = itertools.islice(texts_of(table, columns), part.state["rows"], None)
         while block := list(itertools.islice(rows, ROWS_IN_BLOCK)):
             x = tuple(map(list, zip(*block, strict=True)))
@@ -82,15 +79,6 @@ def answer_table(
         _write(table, output, part.path, schema)
         part.remove()
     return count
-
-
-def fingerprint(model):
-    """A hash of all that the outputs of a model depend on, str."""
-    config = {**model.get_config(), "name": None}
-    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
-    for array in model.get_weights():
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 def required_count(model):

@@ -21,6 +21,7 @@ class TaggedFiles(LabelledFiles):
     baselines = {"most frequent tag of each word": most_frequent_tags}
     read_options = ("documents", "skip_empty_words")
     counted = "words"
+    answer_names = tuple(WORD_KEYS)
 
     def probabilities(self, model, x, temperature=1.0, batch_size=None):
         """See `TextFiles`: for each text (W, C); of "crf" the marginals."""
