@@ -93,6 +93,7 @@ setup(
         "h5py>=3.11",
         "huggingface_hub>=0.30",
         "safetensors>=0.5",
+        "tqdm>=4.66",
     ],
     extras_require={
         "quickstart": QUICKSTART,

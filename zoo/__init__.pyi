@@ -448,6 +448,7 @@ def soft_labels(
     temperature: float = 1.0,
     batch_size: int | None = None,
 ) -> Any: ...
+def assess(model: Any, x: Data, y: Data) -> Any: ...
 def embed(
     texts: Data,
     preset: Any,

@@ -5,10 +5,10 @@ import os
 import pathlib
 
 import numpy as np
+from tqdm import tqdm
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.files.path_checks import check_writable
-from zoo.files.progress_bar import ProgressBar
 from zoo.files.written_part import WrittenPart, full_disk_explained
 from zoo.programs.vectors.model_and_texts import load_model, paths_in, read_strings
 from zoo.tasks import TextEmbedder
@@ -49,27 +49,28 @@ def embed(
     """
     _check_output(output)
     listed = isinstance(texts, (list, tuple)) and not paths_in(texts)
-    total = len(texts) if listed else None  # for the progress bar
+    bar = {"total": len(texts) if listed else None, "unit": " texts"}
+    bar["disable"] = not verbose
     texts = read_strings(texts)
     options |= {"layers": layers, "pooling": pooling}
     options = {name: value for name, value in options.items() if value is not None}
     model = load_model(preset, options, TextEmbedder, TextEmbedder.task_name)
     if output is None:
         found = [np.zeros((0, model.output_shape[-1]), "float32")]
-        bar = ProgressBar(total, "texts", verbose)
-        for block in _blocks(texts):
-            found.append(model.predict(block, batch_size, verbose=0))
-            bar.add(len(block))
+        with tqdm(**bar) as shown:
+            for block in _blocks(texts):
+                found.append(model.predict(block, batch_size, verbose=0))
+                shown.update(len(block))
         return np.concatenate(found)
     output, width = pathlib.Path(output), model.output_shape[-1]
     with full_disk_explained(output, "vectors"):
         same = model.files.fingerprint(model)
         part = WrittenPart(output, "vectors", same, texts, _header(0, width))
-        bar = ProgressBar(total, "texts", verbose, done=part.state["rows"])
-        for block in _blocks(texts):
-            vectors = model.predict(block, batch_size, verbose=0)
-            part.add(block, np.ascontiguousarray(vectors, "<f4").tobytes())
-            bar.add(len(block))
+        with tqdm(**bar, initial=part.state["rows"]) as shown:
+            for block in _blocks(texts):
+                vectors = model.predict(block, batch_size, verbose=0)
+                part.add(block, np.ascontiguousarray(vectors, "<f4").tobytes())
+                shown.update(len(block))
         part.check_size()
         with part.path.open("r+b") as file:
             file.write(_header(part.state["rows"], width))

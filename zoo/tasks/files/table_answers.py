@@ -4,6 +4,8 @@ import itertools
 import json
 import pathlib
 
+from tqdm import tqdm
+
 from zoo.checks.number_rules import numbers_checked
 from zoo.data import open_table, write_table
 from zoo.data.files.table_columns import choose_text_columns, text_of
@@ -13,15 +15,20 @@ from zoo.data.files.table_writing import (
     check_columns,
 )
 from zoo.files.path_checks import check_writable
-from zoo.files.progress_bar import ProgressBar
 from zoo.files.written_part import WrittenPart, full_disk_explained
 
 
 @numbers_checked()
 def answer_table(
-    model, data, output, text_column=None, pair_column=None, *, batch_size=None,
+    model,
+    data,
+    output,
+    text_column=None,
+    pair_column=None,
+    *,
+    batch_size=None,
     verbose=1,
-):  # fmt: skip
+):
     """Writes a table again, with the answers of a model in more columns.
 
     `Task.answer_file` calls it. All columns and line breaks are kept, rows without any
@@ -51,12 +58,7 @@ def answer_table(
             texts or of another model to continue.
     """
     output = pathlib.Path(output)
-    if output.suffix.lower() not in TABLE_SUFFIXES:
-        raise ValueError(
-            f"The output must end in {', '.join(TABLE_SUFFIXES)}. Received: "
-            f"{str(output)!r}."
-        )
-    check_writable(output)
+    _check_output(output)
     table = open_table(data)
     schema = check_columns(output, table)
     pair = model.optional_columns and (model.pair or pair_column is not None)
@@ -66,19 +68,34 @@ def answer_table(
     keys = map(repr, texts_of(table, columns))  # different for different texts
     with full_disk_explained(output, "answers"):
         part = WrittenPart(output, "answers", model.files.fingerprint(model), keys)
-        bar = ProgressBar(count, "rows", verbose, done=part.state["rows"])
-        rows = itertools.islice(texts_of(table, columns), part.state["rows"], None)
-        while block := list(itertools.islice(rows, ROWS_IN_BLOCK)):
-            x = tuple(map(list, zip(*block, strict=True)))
-            x = x[0] if len(x) == 1 else x
-            found = model.files.table_rows(model, x, batch_size)
-            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in found]
-            part.add(map(repr, block), "".join(lines).encode())
-            bar.add(len(block))
+        bar = {"total": count, "unit": " rows", "disable": not verbose}
+        with tqdm(**bar, initial=part.state["rows"]) as shown:
+            for done in _answer_rest(model, texts_of(table, columns), part, batch_size):
+                shown.update(done)
         part.check_size()
         _write(table, output, part.path, schema)
         part.remove()
     return count
+
+
+def _check_output(output):
+    if output.suffix.lower() not in TABLE_SUFFIXES:
+        raise ValueError(
+            f"The output must end in {', '.join(TABLE_SUFFIXES)}. Received: "
+            f"{str(output)!r}."
+        )
+    check_writable(output)
+
+
+def _answer_rest(model, texts, part, batch_size):
+    """Answers the texts that are not in a part yet; yields the sizes of blocks."""
+    rows = itertools.islice(texts, part.state["rows"], None)
+    while block := list(itertools.islice(rows, ROWS_IN_BLOCK)):
+        x = tuple(map(list, zip(*block, strict=True)))
+        found = model.files.table_rows(model, x[0] if len(x) == 1 else x, batch_size)
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in found]
+        part.add(map(repr, block), "".join(lines).encode())
+        yield len(block)
 
 
 def required_count(model):
