@@ -39,7 +39,7 @@ def write_questions(directory):
 def write_choices(directory):
     header = "prompt\tchoice_0\tchoice_1\tlabel"
     numbers = [str(int(label == "good")) for label in LABELS]
-    rows = (TEXTS, ["bad"] * 24, ["good"] * 24, numbers)
+    rows = (TEXTS, TEXTS[::-1], [*TEXTS[1:], TEXTS[0]], numbers)
     return write_table(directory / "rows.tsv", *rows, header=header)
 
 
