@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from google.protobuf import text_format
+from pages import GUIDES, blocks, name, run_shell
 from tensorflow_serving.config import model_server_config_pb2
 
 from zoo.serving import (
@@ -158,3 +159,18 @@ def test_a_real_server():
     texts = ["A good film.", "", "Ünïcødé 🙂"]
     together = predict(url, name, texts)
     assert together == [predict(url, name, [text])[0] for text in texts]
+
+
+def test_the_guide_to_serving_has_files_that_parse(tmp_path, monkeypatch):
+    """Its file with labels, which is a part of a block of sh."""
+    monkeypatch.chdir(tmp_path)
+    (page,) = (page for page in GUIDES if name(page) == "serving")
+    (block,) = (block for block in blocks(page, "sh") if "<<" in block)
+    (tmp_path / "models").mkdir()
+    run_shell(block, tmp_path)
+    config = text_format.Parse(
+        (tmp_path / "models" / "models.config").read_text(),
+        model_server_config_pb2.ModelServerConfig(),
+    ).model_config_list.config[0]
+    assert dict(config.version_labels) == {"stable": 1, "canary": 2}
+    assert [*config.model_version_policy.specific.versions] == [1, 2]
