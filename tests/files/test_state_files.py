@@ -20,7 +20,6 @@ from zoo.programs.scores import task_suite
 from zoo.programs.scores.comparison import Comparison
 from zoo.programs.vectors import text_vectors
 from zoo.tasks.classifiers.ensemble import find_members
-from zoo.tasks.files.table_answers import fingerprint
 from zoo.training import AverageWeights
 from zoo.training.resume import CHECKPOINT, _trim, choose_interval
 
@@ -60,7 +59,9 @@ def part_of_vectors(folder):
     output = folder / "v.npy"
     model = embedder()
     header = text_vectors._header(0, model.output_shape[-1])
-    part = WrittenPart(output, "vectors", fingerprint(model), iter([]), header)
+    part = WrittenPart(
+        output, "vectors", model.files.fingerprint(model), iter([]), header
+    )
     part.add(TEXTS[:1], np.ones(model.output_shape[-1], "float32").tobytes())
     embed = functools.partial(zoo.embed, TEXTS, embedder(), output=output, verbose=0)
     return folder / "v.npy.part.json", embed

@@ -1,110 +1,72 @@
-"""From files and token ids to batches: packing, batching by length, masking."""
+"""From files and token ids to batches: packing, batching by length, masking.
 
-from zoo.data.batching import Epoch, bucket_length, epoch_numbers, plan_batches, untuned
-from zoo.data.files.bitext import read_bitext
-from zoo.data.files.choices import read_choices
-from zoo.data.files.conll import read_conll, write_conll
-from zoo.data.files.corpus import read_documents, split_sentences, tokenize_documents
-from zoo.data.files.glue import read_glue
-from zoo.data.files.label_set_tables import (
-    find_separator,
-    holds_label_sets,
-    read_label_sets,
-)
-from zoo.data.files.labelled_tables import as_numbers, hash_split, read_labelled
-from zoo.data.files.squad import (
-    Answer,
-    Question,
-    check_answers,
-    read_squad,
-    write_squad,
-    write_squad_predictions,
-)
-from zoo.data.files.table_streams import TableStream, open_table, write_table
-from zoo.data.files.tfrecords import read_records, unmask, write_records
-from zoo.data.files.training_texts import read_texts
-from zoo.data.files.word_corpus import (
-    WordCorpus,
-    read_word_corpus,
-    stream_batches,
-    write_word_corpus,
-)
-from zoo.data.rows.alternative_packing import AlternativesPacker
-from zoo.data.rows.packing import NextWordPacker, Packer, WordPacker
-from zoo.data.rows.question_packing import QuestionPacker
-from zoo.data.rows.separate_packing import COLUMN_PREFIXES, SeparatePacker, features_of
-from zoo.data.rows.word_windows import WordWindowPacker
-from zoo.data.streams.document_streams import (
-    DocumentStreams,
-    document_batches,
-    read_token_ids,
-    tokenize_texts,
-    write_documents,
-    write_token_ids,
-)
-from zoo.data.streams.masking import mask_tokens
-from zoo.data.streams.packed_rows import PackedRows
-from zoo.data.streams.pairs import Pair, draw_pairs, pair_batches
-from zoo.data.streams.skipgrams import SkipGrams
-from zoo.data.streams.token_streams import TokenStreams
+Names are imported when they are first used: tables are read without TensorFlow.
+"""
 
-__all__ = [
-    "COLUMN_PREFIXES",
-    "AlternativesPacker",
-    "Answer",
-    "DocumentStreams",
-    "Epoch",
-    "NextWordPacker",
-    "PackedRows",
-    "Packer",
-    "Pair",
-    "Question",
-    "QuestionPacker",
-    "SeparatePacker",
-    "SkipGrams",
-    "TableStream",
-    "TokenStreams",
-    "WordCorpus",
-    "WordPacker",
-    "WordWindowPacker",
-    "as_numbers",
-    "bucket_length",
-    "check_answers",
-    "document_batches",
-    "draw_pairs",
-    "epoch_numbers",
-    "features_of",
-    "find_separator",
-    "hash_split",
-    "holds_label_sets",
-    "mask_tokens",
-    "open_table",
-    "pair_batches",
-    "plan_batches",
-    "read_choices",
-    "read_conll",
-    "read_documents",
-    "read_glue",
-    "read_label_sets",
-    "read_labelled",
-    "read_records",
-    "read_squad",
-    "read_bitext",
-    "read_texts",
-    "read_token_ids",
-    "read_word_corpus",
-    "split_sentences",
-    "stream_batches",
-    "tokenize_documents",
-    "tokenize_texts",
-    "unmask",
-    "untuned",
-    "write_conll",
-    "write_documents",
-    "write_records",
-    "write_squad",
-    "write_table",
-    "write_squad_predictions",
-    "write_token_ids",
-    "write_word_corpus",
-]
+from zoo.lazy_names import lazy_names
+
+_MODULES = {
+    "COLUMN_PREFIXES": "rows.separate_packing",
+    "AlternativesPacker": "rows.alternative_packing",
+    "Answer": "files.squad",
+    "DocumentStreams": "streams.document_streams",
+    "Epoch": "batching",
+    "NextWordPacker": "rows.packing",
+    "PackedRows": "streams.packed_rows",
+    "Packer": "rows.packing",
+    "Pair": "streams.pairs",
+    "Question": "files.squad",
+    "QuestionPacker": "rows.question_packing",
+    "SeparatePacker": "rows.separate_packing",
+    "SkipGrams": "streams.skipgrams",
+    "TableStream": "files.table_streams",
+    "TokenStreams": "streams.token_streams",
+    "WordCorpus": "files.word_corpus",
+    "WordPacker": "rows.packing",
+    "WordWindowPacker": "rows.word_windows",
+    "as_numbers": "files.labelled_tables",
+    "bucket_length": "batching",
+    "check_answers": "files.squad",
+    "document_batches": "streams.document_streams",
+    "draw_pairs": "streams.pairs",
+    "epoch_numbers": "batching",
+    "features_of": "rows.separate_packing",
+    "find_separator": "files.label_set_tables",
+    "hash_split": "files.labelled_tables",
+    "holds_label_sets": "files.label_set_tables",
+    "mask_tokens": "streams.masking",
+    "open_table": "files.table_streams",
+    "pair_batches": "streams.pairs",
+    "plan_batches": "batching",
+    "read_bitext": "files.bitext",
+    "read_choices": "files.choices",
+    "read_conll": "files.conll",
+    "read_documents": "files.corpus",
+    "read_glue": "files.glue",
+    "read_label_sets": "files.label_set_tables",
+    "read_labelled": "files.labelled_tables",
+    "read_records": "files.tfrecords",
+    "read_squad": "files.squad",
+    "read_texts": "files.training_texts",
+    "read_token_ids": "streams.document_streams",
+    "read_word_corpus": "files.word_corpus",
+    "split_sentences": "files.corpus",
+    "stream_batches": "files.word_corpus",
+    "tokenize_documents": "files.corpus",
+    "tokenize_texts": "streams.document_streams",
+    "unmask": "files.tfrecords",
+    "untuned": "batching",
+    "write_conll": "files.conll",
+    "write_documents": "streams.document_streams",
+    "write_records": "files.tfrecords",
+    "write_squad": "files.squad",
+    "write_squad_predictions": "files.squad",
+    "write_table": "files.table_streams",
+    "write_token_ids": "streams.document_streams",
+    "write_word_corpus": "files.word_corpus",
+}
+
+__all__ = list(_MODULES)
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: f"{__name__}.{module}" for name, module in _MODULES.items()}
+)

@@ -37,13 +37,9 @@ def choose_columns(table, text=None, pair=None, label=None):
         ValueError: if columns are missing or ambiguous, or if it is unclear whether
             the first line is a header.
     """
+    check_first_texts(text, pair)
     given = {"text": text, "pair": pair, "label": label}
     given = {role: column for role, column in given.items() if column is not None}
-    if "pair" in given and "text" not in given:
-        raise ValueError(
-            "A column of second texts needs a column of first texts. Received: "
-            f"pair_column={pair!r}, text_column=None. Give both."
-        )
     found = {role: column_number(table, role, column) for role, column in given.items()}
     if len({*found.values()}) < len(found):
         raise ValueError(
@@ -65,6 +61,15 @@ def choose_columns(table, text=None, pair=None, label=None):
     if not {"text", "label"} <= {*found}:
         raise ValueError(_ask_for_columns(table, found, candidates))
     return found, 0 if table.header else _header_rows(table, found, named)
+
+
+def check_first_texts(text, pair):
+    """Raises ValueError if a user gives a column of second texts only."""
+    if pair is not None and text is None:
+        raise ValueError(
+            "A column of second texts needs a column of first texts. Received: "
+            f"pair_column={pair!r}, text_column=None. Give both."
+        )
 
 
 def column_number(table, role, column):

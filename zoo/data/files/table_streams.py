@@ -10,7 +10,11 @@ import pathlib
 import sys
 from collections.abc import Callable
 
-from zoo.data.files.table_columns import column_number, known_text_columns
+from zoo.data.files.table_columns import (
+    check_first_texts,
+    column_number,
+    known_text_columns,
+)
 from zoo.data.files.table_files import DELIMITERS, pyarrow_parquet, read_table
 from zoo.files.whole_files import OPENERS, open_text, replacing
 
@@ -49,6 +53,7 @@ class TableStream:
         Raises:
             ValueError: if they are not found, or are ambiguous.
         """
+        check_first_texts(text, pair)
         given = [column for column in (text, pair) if column is not None]
         if given:
             roles = ("text", "pair")[: len(given)]

@@ -4,15 +4,14 @@ import io
 import os
 import pathlib
 
-import keras
 import numpy as np
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.files.path_checks import check_writable
+from zoo.files.progress_bar import ProgressBar
 from zoo.files.written_part import WrittenPart, full_disk_explained
 from zoo.programs.vectors.model_and_texts import load_model, paths_in, read_strings
 from zoo.tasks import TextEmbedder
-from zoo.tasks.files.table_answers import fingerprint
 
 TEXTS_IN_BLOCK, CHARACTERS_IN_BLOCK = 4096, 2**24  # after which a block ends
 
@@ -55,19 +54,18 @@ def embed(
     options |= {"layers": layers, "pooling": pooling}
     options = {name: value for name, value in options.items() if value is not None}
     model = load_model(preset, options, TextEmbedder, TextEmbedder.task_name)
-    bar = keras.utils.Progbar(total, unit_name="text", verbose=verbose)
     if output is None:
         found = [np.zeros((0, model.output_shape[-1]), "float32")]
+        bar = ProgressBar(total, "texts", verbose)
         for block in _blocks(texts):
             found.append(model.predict(block, batch_size, verbose=0))
             bar.add(len(block))
         return np.concatenate(found)
     output, width = pathlib.Path(output), model.output_shape[-1]
     with full_disk_explained(output, "vectors"):
-        part = WrittenPart(
-            output, "vectors", fingerprint(model), texts, _header(0, width)
-        )
-        bar.add(part.state["rows"])
+        same = model.files.fingerprint(model)
+        part = WrittenPart(output, "vectors", same, texts, _header(0, width))
+        bar = ProgressBar(total, "texts", verbose, done=part.state["rows"])
         for block in _blocks(texts):
             vectors = model.predict(block, batch_size, verbose=0)
             part.add(block, np.ascontiguousarray(vectors, "<f4").tobytes())
