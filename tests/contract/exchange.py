@@ -12,8 +12,6 @@ import tensorflow as tf
 
 import zoo
 from zoo.registry import build_backbone
-from zoo.serving.graph import SavedGraph
-from zoo.serving.session import Request, run_in_c_loader
 from zoo.tasks import TASKS
 
 import cases  # isort: skip
@@ -54,17 +52,8 @@ def read(directory):
     yield "file", fresh.answers(task)
     yield "preset", fresh.answers(zoo.from_preset(directory / "preset"))
     yield "optimizer", {v.path: v.numpy() for v in task.optimizer.variables}
-    version = directory / "export" / "1"
-    graph = SavedGraph(version)
-    columns = cases.columns_of(task, [text.encode() for text in fresh.TEXTS])
-    columns = columns if isinstance(columns, tuple) else (columns,)
-    arrays = [np.array(column, object) for column in columns]
-    inputs = dict(zip(task.columns, arrays, strict=False))
-    request = Request(graph.signatures["serving_default"], inputs)
-    report = run_in_c_loader(version, graph, [request], 300)
-    if report.error or report.answers[0].error:
-        raise RuntimeError(report.error or report.answers[0].error)
-    yield "export", report.answers[0].outputs
+    texts = cases.columns_of(task, list(fresh.TEXTS))
+    yield "export", zoo.serving.ask(directory / "export", texts)
 
 
 if __name__ == "__main__":

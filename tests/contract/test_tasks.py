@@ -10,8 +10,7 @@ import tensorflow as tf
 import tiny
 
 import zoo
-from zoo.serving.graph import SavedGraph
-from zoo.serving.session import Request, run_in_c_loader
+from zoo.tasks.files.exported_task import ExportedTask
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
 BFLOAT16 = pytest.param("mixed_bfloat16", marks=pytest.mark.slow)
@@ -195,18 +194,9 @@ def test_two_replicas_train_as_one(case, build_task, two_replicas):
 def test_an_export_answers_as_the_task_does(build_task, tmp_path):
     task = build_task(cases.TASKS[0])
     version = task.export(tmp_path / "model")
-    graph = SavedGraph(version)
     texts = [*TEXTS, "unknown wörds , !", *tiny.WEIRD.values()]
-    sent = [t.encode("utf-8", "ignore") if isinstance(t, str) else t for t in texts]
-    inputs = {"text": np.array(sent, object)}
-    request = Request(graph.signatures["serving_default"], inputs)
     task.truncation_reported = True
-    report = run_in_c_loader(version, graph, [request], 300)
-    outputs, expected = report.answers[0].outputs, task.answer(texts)
-    np.testing.assert_allclose(outputs["scores"], expected["scores"], atol=1e-6)
-    np.testing.assert_allclose(outputs["score"], expected["score"], atol=1e-6)
-    names = [label.decode() for label in outputs["label"]]
-    assert names == expected["label"].tolist()
+    assert_equal(zoo.serving.ask(version, texts), task.answer(texts))
     stored = tf.train.list_variables(str(version / "variables" / "variables"))
     sizes = [np.prod(shape) for name, shape in stored if "VARIABLE_VALUE" in name]
     assert sum(sizes) <= task.count_params() + 100  # no weight twice
@@ -225,17 +215,30 @@ def test_every_export_passes_the_doctor_and_answers(case, family, build_task, tm
         return  # the tokens of new weights are nearly equally likely
     task.truncation_reported = True
     columns = cases.columns_of(task, [*TEXTS, "", "a good film " * 60, "Unheard-of"])
-    names = task.columns if isinstance(columns, tuple) else task.columns[:1]
-    inputs = zip(names, np.reshape(columns, (len(names), -1)), strict=True)
-    served = tf.saved_model.load(str(version)).signatures
-    answer = served["score" if "score" in served else "serving_default"]
-    outputs = answer(**{name: tf.constant(column) for name, column in inputs})
-    expected = task.answer(columns)
-    assert outputs.keys() == expected.keys()
+    names = task.serving_methods()
+    signature = "score" if "score" in names else "serving_default"
+    with ExportedTask(version.parent, signature) as export:
+        assert export.columns == task.columns[: len(export.columns)]
+        for size in (None, 3):
+            assert_equal(export.answer(columns, size), task.answer(columns))
+        if case.task == "token_classifier":
+            return  # the rows of the task also have the entities
+        rows = [[*kind.files.answer_rows(kind, columns)] for kind in (export, task)]
+        for served, expected in zip(*rows, strict=True):
+            keras.tree.map_structure(assert_near, served, expected)
+
+
+def assert_equal(found, expected):
+    """Two dicts of arrays, of str or of finite numbers."""
+    assert found.keys() == expected.keys()
     for key, value in expected.items():
+        assert found[key].dtype == value.dtype, key
         if value.dtype == object:
-            found = np.vectorize(bytes.decode, otypes=[object])(outputs[key])
-            np.testing.assert_array_equal(found, value, err_msg=key)
+            np.testing.assert_array_equal(found[key], value, err_msg=key)
         else:
             assert np.isfinite(value).all()
-            np.testing.assert_allclose(outputs[key], value, 1e-5, 1e-5, err_msg=key)
+            np.testing.assert_allclose(found[key], value, 1e-5, 1e-5, err_msg=key)
+
+
+def assert_near(found, expected):
+    assert found == (pytest.approx(expected, 1e-5, 1e-5))

@@ -1,5 +1,6 @@
 """Commands that ask a model about texts, or learn from files of texts."""
 
+import contextlib
 import json
 import os
 import sys
@@ -8,6 +9,8 @@ import click
 
 from zoo.commands import arguments
 from zoo.files.lines import read_lines
+from zoo.presets import RECORD
+from zoo.serving.versions import holds_export
 
 
 @click.command()
@@ -39,15 +42,19 @@ from zoo.files.lines import read_lines
 @click.option("--text-column", metavar="COLUMN", help=arguments.COLUMNS["text_column"])
 @click.option("--pair-column", metavar="COLUMN", help=arguments.COLUMNS["pair_column"])
 @arguments.BATCH_SIZE
-def predict(model, texts, pair, page, data, output, batch_size, **columns):
+@click.option(
+    "--signature",
+    metavar="NAME",
+    help="The signature of an export, such as score; by default serving_default.",
+)
+def predict(model, texts, pair, page, data, output, batch_size, signature, **columns):
     """Print the answer to each text as a line of JSON, or add answers to a table.
 
-    The texts are arguments, or lines of standard input. For a task with several
-    columns, such as a question and its context, each has all columns, separated by
-    tabs.
+    MODEL is a .keras file, a preset, or a directory of `zoo export`. An export is
+    answered on the CPU by the C library of TensorFlow, without Keras. The texts are
+    arguments, or lines of standard input. For a task with several columns, such as a
+    question and its context, each has all columns, separated by tabs.
     """
-    from zoo.programs.finetune import labelled_rows, loading
-
     if bool(data) != bool(output) or data and (texts or pair or page):
         raise ValueError(
             "`--data` needs `--output`, and no other option or text. Received: "
@@ -56,15 +63,42 @@ def predict(model, texts, pair, page, data, output, batch_size, **columns):
         )
     if data:
         arguments.check_no_input(output, [data])
-    loaded = loading.load(model)
-    if data:
-        options = {"batch_size": batch_size, "verbose": int(sys.stdout.isatty())}
-        count = loaded.answer_file(data, output, **columns, **options)
-        click.echo(f"{output}: {count} answers")
+    with _loaded(model, signature) as loaded:
+        if data:
+            options = {"batch_size": batch_size, "verbose": int(sys.stdout.isatty())}
+            count = loaded.answer_file(data, output, **columns, **options)
+            click.echo(f"{output}: {count} answers")
+            return
+        if page:
+            _check_page(loaded, page)
+        rows = list(texts or read_lines(sys.stdin))
+        _print_answers(loaded, rows, pair, page, os.path.normpath(model))
+
+
+@contextlib.contextmanager
+def _loaded(model, signature):
+    """A task, or the version of an export that answers, until the end of the block."""
+    if holds_export(model) and not os.path.exists(os.path.join(model, RECORD)):
+        from zoo.tasks.files.exported_task import ExportedTask
+
+        options = {} if signature is None else {"signature": signature}
+        with ExportedTask(model, **options) as loaded:
+            yield loaded
         return
-    if page:
-        _check_page(loaded, page)
-    rows = list(texts or read_lines(sys.stdin))
+    if signature is not None:
+        raise ValueError(
+            f"Only an export has signatures. Received: --signature {signature} for "
+            f"{model}. Leave it out, or give the directory of an export."
+        )
+    from zoo.programs.finetune import loading
+
+    yield loading.load(model)
+
+
+def _print_answers(loaded, rows, pair, page, name):
+    """Prints a line for each row of texts, and writes a page if there is a path."""
+    from zoo.programs.finetune import labelled_rows
+
     if pair and len(loaded.columns) == 1:
         raise ValueError(
             "`--pair` needs a task that reads pairs of texts. Received: a "
@@ -80,9 +114,8 @@ def predict(model, texts, pair, page, data, output, batch_size, **columns):
     if page:
         from zoo.visualize import save_spans_page
 
-        title = os.path.basename(os.path.normpath(model))
         marked = loaded.files.marked_texts(loaded, x, answers)
-        save_spans_page(page, *marked, title)
+        save_spans_page(page, *marked, os.path.basename(name))
 
 
 def _check_page(loaded, page):

@@ -1,14 +1,15 @@
-"""Export to TensorFlow Serving, a doctor for SavedModels, and a small client.
+"""Export to TensorFlow Serving, a doctor for SavedModels, and answers of exports.
 
-Neither this package nor the doctor imports TensorFlow or Keras.
+Only what exports a model imports TensorFlow and Keras.
 """
 
 from zoo.lazy_names import lazy_names
 
 _MODULES = {
+    "ExportedModel": "exported_model",
     "Finding": "lint",
     "Signature": "export",
-    "ask": "session",
+    "ask": "exported_model",
     "batching_config": "client",
     "curl_lines": "client",
     "diagnose": "doctor",

@@ -3,15 +3,16 @@
 TensorFlow Serving and this program call the same C++ function, `LoadSavedModel`. Keras
 variables and Python functions, which Python can load by other means, fail here as they
 fail in the server. The program imports only the standard library, and is started by its
-path: python -I c_loader.py < job.json > events.jsonl
+path: python -I c_loader.py < runs.jsonl > events.jsonl
 
-The job is an object of `library`, the path of libtensorflow_cc; `extensions`, a list of
-paths of operation libraries; `directory` and `tag` of the SavedModel; and `runs`, a
-list of {"feeds": {tensor: base64 TensorProto}, "fetches": [tensor]}.
+The first line of its input is an object of `library`, the path of libtensorflow_cc;
+`extensions`, a list of paths of operation libraries; and `directory` and `tag` of the
+SavedModel. Each other line is a run, {"feeds": {tensor: base64 TensorProto}, "fetches":
+[tensor]}.
 
 Each line of the events is an object: first `operations`, a base64 OpList of the library
-without extensions; then `loaded`; then for each run its index, `run`, with `outputs` or
-`error`. An `error` before `loaded` is the last event.
+without extensions; then `loaded`; then for each run `outputs` or `failed`, a message.
+They are written before the next run is read. An `error` is the last event.
 """
 
 import base64
@@ -97,12 +98,19 @@ class Session:
         """
         inputs = (_Output * len(feeds))(*map(self._endpoint, feeds))
         outputs = (_Output * len(fetches))(*map(self._endpoint, fetches))
-        values = (ctypes.c_void_p * len(feeds))(*map(self._tensor, feeds.values()))
+        values, c = (ctypes.c_void_p * len(feeds))(), self.tensorflow.c
         results = (ctypes.c_void_p * len(fetches))()
-        fed, fetched = (inputs, values, len(feeds)), (outputs, results, len(fetches))
-        run, status = self.tensorflow.c.TF_SessionRun, self.tensorflow.status
-        run(self.session, None, *fed, *fetched, None, 0, None, status)
-        self.tensorflow.check()
+        try:
+            for index, proto in enumerate(feeds.values()):
+                values[index] = self._tensor(proto)
+            fed = inputs, values, len(feeds)
+            fetched = outputs, results, len(fetches)
+            status = self.tensorflow.status
+            c.TF_SessionRun(self.session, None, *fed, *fetched, None, 0, None, status)
+            self.tensorflow.check()
+        finally:
+            for value in filter(None, values):
+                c.TF_DeleteTensor(ctypes.c_void_p(value))
         return [self._describe(ctypes.c_void_p(result)) for result in results]
 
     def _endpoint(self, tensor_name):
@@ -114,11 +122,11 @@ class Session:
 
     def _tensor(self, proto):
         c = self.tensorflow.c
-        # TF_TensorFromProto replaces its type and shape. The process ends soon, and
-        # its memory is freed.
+        # TF_TensorFromProto replaces its type and shape.
         tensor = ctypes.c_void_p(c.TF_AllocateTensor(1, None, 0, ctypes.c_size_t(4)))
         buffer = c.TF_NewBufferFromString(proto, ctypes.c_size_t(len(proto)))
         c.TF_TensorFromProto(buffer, tensor, self.tensorflow.status)
+        c.TF_DeleteBuffer(buffer)
         self.tensorflow.check()
         return tensor.value
 
@@ -152,11 +160,11 @@ def _emit(**event):
 
 
 def main():
-    """Runs the job on standard input."""
+    """Loads the SavedModel of the first line, and runs the other lines."""
     # What a model prints must not be among the events: it goes to standard error.
     sys.stdout = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    job = json.load(sys.stdin)
+    job = json.loads(sys.stdin.readline())
     try:
         library = Library(job["library"])
         # As the server does unless a flag enables XLA. The C API lacks this function:
@@ -172,12 +180,13 @@ def main():
         _emit(error=str(error))
         return
     _emit(loaded=True)
-    for index, run in enumerate(job["runs"]):
+    for line in sys.stdin:
+        run = json.loads(line)
         feeds = {name: base64.b64decode(data) for name, data in run["feeds"].items()}
         try:
-            _emit(run=index, outputs=session.run(feeds, run["fetches"]))
+            _emit(outputs=session.run(feeds, run["fetches"]))
         except LoaderError as error:
-            _emit(run=index, error=str(error))
+            _emit(failed=str(error))
 
 
 if __name__ == "__main__":

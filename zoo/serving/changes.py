@@ -10,16 +10,26 @@ from zoo.serving.graph import SavedGraph
 from zoo.serving.versions import find_versions, parse_version
 
 FACTS = pathlib.PurePath("assets.extra", "model.json")
+_FACTS_SHAPE = {
+    **{f"{name}?": [str] for name in ("labels", "columns", "answers", "table")},
+    "sequence_length?": int,
+    "padding?": dict,
+}
 
 
-def facts_file(labels=None, sequence_length=None):
+def facts_file(**facts):
     """`extra_files` of `write_version`: facts that clients need and no graph shows.
 
-    `labels` are in the order of the scores. A text is truncated after
-    `sequence_length` tokens. Both may be None.
+    Args:
+        labels: list of str, in the order of the scores.
+        sequence_length: int, the number of tokens after which a text is truncated.
+        columns: list of str, the inputs of `serving_default` in their order.
+        answers, table: lists of str, the outputs that are an answer to one text, and
+            those that become columns of a table; all outputs without them.
+        padding: dict of the name of an output (B, W), whose rows end in padding, to the
+            padding. The first one has strings.
     """
-    facts = {"labels": labels, "sequence_length": sequence_length}
-    facts = {name: value for name, value in facts.items() if value is not None}
+    facts = {name: value for name, value in facts.items() if value not in (None, {})}
     return {FACTS.name: json.dumps(facts, ensure_ascii=False)}
 
 
@@ -35,9 +45,9 @@ def find_changes(before, after):
 
     It is empty if `before` is no SavedModel. ValueError if `after` is none.
     """
-    new, facts = SavedGraph(after).signatures, _read_facts(after)
+    new, facts = SavedGraph(after).signatures, read_facts(after)
     try:
-        old, earlier = SavedGraph(before).signatures, _read_facts(before)
+        old, earlier = SavedGraph(before).signatures, read_facts(before)
     except (OSError, ValueError):
         return []
     changes = _find_missing("signature {}", old, new)
@@ -101,9 +111,11 @@ def _describe(endpoint):
     return f"{endpoint.dtype} ({sizes})"
 
 
-def _read_facts(version):
-    """The facts of a version, a dict; empty for an export without them."""
+def read_facts(version):
+    """The facts of a version, see `facts_file`; empty for an export without them."""
     try:
-        return read_state(pathlib.Path(version, FACTS), "the facts of a version", dict)
+        return read_state(
+            pathlib.Path(version, FACTS), "the facts of a version", _FACTS_SHAPE
+        )
     except (OSError, ValueError):
         return {}

@@ -1,6 +1,7 @@
 """Runs the C loader in a new process, and collects the answers to requests."""
 
 import base64
+import contextlib
 import dataclasses
 import functools
 import importlib.util
@@ -9,12 +10,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
+import threading
 
 import numpy as np
 
 from zoo.serving import wire
-from zoo.serving.graph import SERVE_TAG, TEXT_OPS, SavedGraph
-from zoo.serving.versions import find_version
+from zoo.serving.graph import SERVE_TAG, TEXT_OPS
 
 _PROGRAM = pathlib.Path(__file__).with_name("c_loader.py")
 
@@ -45,50 +47,130 @@ class Report:
     error: str  # why loading failed or the process ended; else ""
 
 
-def run_in_c_loader(directory, graph, requests, timeout):
-    """Loads a SavedModel in a new process, as the server does; returns a `Report`.
+class Loader:
+    """A SavedModel in a new process of the C loader, which answers one by one.
 
     GPUs are hidden from the process, because a server may have none. `timeout` is in
-    seconds, for loading and all requests together. FileNotFoundError if TensorFlow's C
+    seconds, for loading, and for each request. FileNotFoundError if TensorFlow's C
     library is not installed, or tensorflow-text is needed and not installed.
+
+    Attributes:
+        operations: frozenset of str, see `Report`; empty before `load`.
+        loaded: bool.
+        error: str, why loading failed or the process ended; else "".
     """
-    needs_text = bool(graph.operations() & TEXT_OPS)
-    job = {
-        "library": str(_tensorflow_library()),
-        "extensions": [str(path) for path in _text_libraries()] if needs_text else [],
-        "directory": str(directory),
-        "tag": SERVE_TAG,
-        "runs": [],
-    }
-    for request in requests:
+
+    def __init__(self, directory, graph, timeout):
+        needs_text = bool(graph.operations() & TEXT_OPS)
+        job = {
+            "library": str(_tensorflow_library()),
+            "extensions": list(map(str, _text_libraries())) if needs_text else [],
+            "directory": str(directory),
+            "tag": SERVE_TAG,
+        }
+        self.operations, self.loaded, self.error = frozenset(), False, ""
+        self._timeout, self._hangs = timeout, False
+        # A pipe that nobody reads would block a process that prints a lot.
+        self._printed = tempfile.TemporaryFile()
+        # With -I the process ignores PYTHONPATH and the working directory, so that no
+        # file there can replace a module of the standard library.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", str(_PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._printed,
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
+        )
+        self._send(job)
+
+    def load(self):
+        """Waits until the model is loaded, or there is an error."""
+        while not (self.loaded or self.error):
+            event = self._receive()
+            if "operations" in event:
+                listed = wire.OpList.FromString(base64.b64decode(event["operations"]))
+                self.operations = frozenset(op.name for op in listed.op)
+            self.loaded = "loaded" in event
+
+    def run(self, request):
+        """The `Answer` to a request; None if there is an error in `error`."""
+        self.load()
         feeds = {}
         for name, array in request.inputs.items():
             proto = wire.encode_tensor(array).SerializeToString()
             tensor = request.signature.inputs[name].tensor
             feeds[tensor] = base64.b64encode(proto).decode("ascii")
-        fetches = [output.tensor for output in request.signature.outputs.values()]
-        job["runs"].append({"feeds": feeds, "fetches": fetches})
-    # With -I the process ignores PYTHONPATH and the working directory, so that no file
-    # there can replace a module of the standard library.
-    command = [sys.executable, "-I", str(_PROGRAM)]
-    failure = ""
-    try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(job).encode(),
-            capture_output=True,
-            timeout=timeout,
-            env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
-        )
-        output = done.stdout
-        if done.returncode:
-            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            failure = f"the process ended with code {done.returncode}: "
-            failure += " | ".join(lines[-3:])
-    except subprocess.TimeoutExpired as error:
-        output = error.stdout or b""
-        failure = f"no answer within {timeout} s: loading or a request does not end"
-    return _read_events(output, requests, failure)
+        outputs = request.signature.outputs
+        fetches = [output.tensor for output in outputs.values()]
+        if self.error:
+            return None
+        self._send({"feeds": feeds, "fetches": fetches})
+        event = self._receive()
+        if "outputs" in event:
+            arrays = map(_read_array, event["outputs"])
+            return Answer(outputs=dict(zip(outputs, arrays, strict=True)))
+        return Answer(error=event["failed"]) if "failed" in event else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def close(self):
+        """Ends the process."""
+        self._process.kill()
+        self._process.wait()
+        for file in (self._process.stdin, self._process.stdout, self._printed):
+            with contextlib.suppress(OSError):  # what was not sent
+                file.close()
+
+    def _send(self, message):
+        with contextlib.suppress(BrokenPipeError):  # `_receive` says why it ended
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def _receive(self):
+        """The next event, a dict; `error` is set if it is the last one."""
+        timer = threading.Timer(self._timeout, self._stop)
+        timer.start()
+        try:
+            line = self._process.stdout.readline()
+        finally:
+            timer.cancel()
+        # The last line of a process that was stopped may be incomplete.
+        if line.endswith(b"\n"):
+            event = json.loads(line)
+            self.error = event.get("error", "")
+            return event
+        code = self._process.wait()
+        self._printed.seek(0)
+        lines = self._printed.read().decode("utf-8", "replace").strip().splitlines()
+        self.error = f"the process ended with code {code}: {' | '.join(lines[-3:])}"
+        if self._hangs:
+            self.error = f"no answer within {self._timeout} s: loading or a request "
+            self.error += "does not end"
+        return {}
+
+    def _stop(self):
+        self._hangs = True
+        self._process.kill()
+
+
+def run_in_c_loader(directory, graph, requests, timeout):
+    """Loads a SavedModel as the server does, and runs requests; returns a `Report`.
+
+    See `Loader` for the arguments.
+    """
+    with Loader(directory, graph, timeout) as loader:
+        loader.load()
+        answers = []
+        for request in requests:
+            answer = loader.run(request)
+            if answer is None:
+                break
+            answers.append(answer)
+        return Report(loader.operations, loader.loaded, answers, loader.error)
 
 
 def _package_directory(package):
@@ -121,30 +203,6 @@ def _text_libraries():
     return sorted([*directory.glob("_*.so"), *directory.glob("_*.dylib")])
 
 
-def _read_events(output, requests, failure):
-    operations, loaded, answers = frozenset(), False, []
-    for line in output.splitlines(keepends=True):
-        # The last line of a process that was stopped may be incomplete.
-        if not line.endswith(b"\n"):
-            break
-        event = json.loads(line)
-        if "operations" in event:
-            listed = wire.OpList.FromString(base64.b64decode(event["operations"]))
-            operations = frozenset(op.name for op in listed.op)
-        elif "loaded" in event:
-            loaded = True
-        elif "run" in event:
-            names = requests[event["run"]].signature.outputs
-            answer = Answer(error=event.get("error", ""))
-            if "outputs" in event:
-                arrays = map(_read_array, event["outputs"])
-                answer = Answer(outputs=dict(zip(names, arrays, strict=True)))
-            answers.append(answer)
-        else:
-            failure = event["error"]
-    return Report(operations, loaded, answers, failure)
-
-
 def _read_array(tensor):
     shape, dtype = tensor["shape"], wire.DTYPES.get(tensor["dtype"])
     if dtype == "string":
@@ -154,50 +212,3 @@ def _read_array(tensor):
     # NumPy has no bfloat16. Its two bytes are enough to compare answers.
     known = "uint16" if dtype == "bfloat16" else dtype
     return np.frombuffer(data, known).reshape(shape)
-
-
-def ask(directory, inputs, signature="serving_default", timeout=300):
-    """Loads a SavedModel in a new process, as the server does, and sends one request.
-
-    The new process does not import TensorFlow for Python.
-
-    Args:
-        directory: path of a version directory, or of a directory of versions. In the
-            second case the newest version answers.
-        inputs: dict from input name to numpy array. Strings have dtype object.
-        signature: str, the name of the signature.
-        timeout: int or float, seconds.
-
-    Returns:
-        dict from output name to numpy array. Strings are str objects.
-
-    Raises:
-        FileNotFoundError: if there is no SavedModel.
-        ValueError: if the signature or an input is unknown, or the model does not
-            answer.
-    """
-    version = find_version(directory)
-    graph = SavedGraph(version)
-    if signature not in graph.signatures:
-        raise ValueError(
-            f"{version} has the signatures {sorted(graph.signatures)}. Received: "
-            f"{signature!r}. Use one of these names."
-        )
-    found = graph.signatures[signature]
-    if set(inputs) != set(found.inputs):
-        raise ValueError(
-            f"Signature {signature!r} takes {sorted(found.inputs)}. Received: "
-            f"{sorted(inputs)}. Give exactly these inputs."
-        )
-    report = run_in_c_loader(version, graph, [Request(found, inputs)], timeout)
-    answer = report.answers[0] if report.answers else Answer(error=report.error)
-    if answer.outputs is None:
-        raise ValueError(
-            f"The model must answer the request. Received: no answer from {version}: "
-            f"{answer.error}. `zoo.serving.diagnose` may say more."
-        )
-    for name, array in answer.outputs.items():
-        if array.dtype == object:
-            decoded = [value.decode("utf-8", "replace") for value in array.ravel()]
-            answer.outputs[name] = np.array(decoded, object).reshape(array.shape)
-    return answer.outputs

@@ -8,6 +8,7 @@ Source: tensorflow_serving/sources/storage_path/file_system_storage_path_source.
 """
 
 import errno
+import itertools
 import os
 import pathlib
 import re
@@ -99,6 +100,22 @@ def publish(staging, base_dir, version):
                 raise
         else:
             return target
+
+
+def holds_export(path):
+    """Whether a path is a directory with a SavedModel, or with versions of one.
+
+    It may also have misnamed versions, or several models, for which `find_version` has
+    a message. Then it must have no JSON, which a preset has.
+    """
+    path = pathlib.Path(path)
+    found = [path, *find_versions(path).values()]
+    if any((version / "saved_model.pb").is_file() for version in found):
+        return True
+    deeper = itertools.chain(
+        *map(path.glob, ("*/saved_model.pb", "*/*/saved_model.pb"))
+    )
+    return any(deeper) and not any(path.glob("*.json"))
 
 
 def find_version(directory):

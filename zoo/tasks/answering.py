@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from zoo.serving.answer_rows import join_rows
 from zoo.tasks.inputs.text_input import rows_at_once
 
 MAX_FUNCTIONS = 8  # compiled ones of a model, some 40 MB each
@@ -65,25 +66,6 @@ def answer_compiled(model, texts):
     """`answer_batch` of a task with one column of texts (B,), compiled."""
     signature = [tf.TensorSpec([None], tf.string)]
     return compiled_function(model, "answer", model.answer_batch, signature)(texts)
-
-
-def join_rows(parts, order, pads):
-    """Joins dicts of arrays (B, ...), reorders the rows, and pads differing widths."""
-    joined = {}
-    for key in parts[0]:
-        arrays = [part[key] for part in parts]
-        if key in pads:
-            width = max(array.shape[1] for array in arrays)
-            arrays = [
-                np.pad(
-                    array,
-                    ((0, 0), (0, width - array.shape[1])),
-                    constant_values=pads[key],
-                )
-                for array in arrays
-            ]
-        joined[key] = np.concatenate(arrays)[order]
-    return joined
 
 
 def as_numpy(tensor):

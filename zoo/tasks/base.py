@@ -60,7 +60,8 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         text_methods: tuple of str, the methods that take text if `predict` does not.
         predict_batch_size: int, the texts that `predict` and `answer` read together.
         answer_pads: dict of the name of an answer (B, W) to its padding, for answers
-            whose length W differs from text to text.
+            whose length differs from text to text. The first one has strings, whose
+            padding is "".
         encodes: bool, whether the task reads the vectors of one sequence. Of a model
             that reads a source and writes a target, it has the encoder.
         pads_targets: bool, whether targets are rows with padding, whose weight is 0.

@@ -69,9 +69,21 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
             {name: value.numpy() for name, value in x.items()},
         )
     # Keras tracks the variables of signatures; those of a model it would store twice.
-    facts = facts_file(task.options.get("labels"), task.sequence_length)
+    facts = export_facts(task, names, task.options.get("labels"), task.sequence_length)
     track = [model.tokenizer]
     return write_version(directory, signatures, track, version, extra_files=facts)
+
+
+def export_facts(task, names, labels, sequence_length=None):
+    """What clients of an export of a task must know, see `facts_file`."""
+    return facts_file(
+        labels=labels and [*labels],
+        sequence_length=sequence_length,
+        columns=[*names],
+        answers=task.files.answer_names,
+        table=task.files.table_names,
+        padding=task.answer_pads,
+    )
 
 
 def example_texts(texts):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from command_line import run
 from tiny_tasks import make_tiny_task
 
 import zoo
@@ -178,11 +179,15 @@ def test_learns_evaluates_and_survives_files(tmp_path):
     again = [
         zoo.load_model(tmp_path / "a.keras").answer(TEXTS),
         zoo.from_preset(tmp_path / "preset").answer(TEXTS),
-        zoo.serving.ask(tmp_path / "export/1", {"text": np.array(TEXTS, object)}),
+        zoo.serving.ask(tmp_path / "export", TEXTS),
     ]
     for other in again:
         assert other["labels"].tolist() == answers["labels"].tolist()
         np.testing.assert_allclose(other["all_scores"], answers["all_scores"], 1e-5)
+    lines = run("predict", tmp_path / "export", *TEXTS).splitlines()
+    for line, row in zip(lines, model.files.answer_rows(model, TEXTS), strict=True):
+        scores = pytest.approx(row["scores"], 1e-5)
+        assert json.loads(line) == {"labels": row["labels"], "scores": scores}
 
 
 def test_hugging_face_writes_and_reads_the_kind_of_problem(tmp_path):

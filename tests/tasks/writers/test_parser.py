@@ -11,8 +11,6 @@ import tiny
 
 import zoo
 from zoo.registry import build_backbone
-from zoo.serving.graph import SavedGraph
-from zoo.serving.session import Request, run_in_c_loader
 from zoo.text import (
     ParsingTokenizer,
     find_leaves,
@@ -195,13 +193,11 @@ def test_an_export_passes_the_doctor_and_answers_as_the_parser_does(
 ):
     parser = make_parser(generation={"num_beams": 2, "max_new_tokens": 40})
     version = parser.export(tmp_path / "model")
-    graph = SavedGraph(version)
     texts = np.array([*TEXTS, *OTHERS], object)
-    request = Request(graph.signatures["serving_default"], {"sentence": texts})
-    (answer,) = run_in_c_loader(version, graph, [request], 300).answers
+    answer = zoo.serving.ask(version, texts)
     expected, scores = parser.parse(texts.tolist(), return_scores=True)
-    assert [text.decode() for text in answer.outputs["tree"]] == expected
-    np.testing.assert_allclose(answer.outputs["score"], scores, atol=1e-4)
+    assert answer["tree"].tolist() == expected
+    np.testing.assert_allclose(answer["score"], scores, atol=1e-4)
     assert parser.answer(texts.tolist())["tree"].tolist() == expected
     failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
     assert not failed, zoo.serving.format_findings(failed)

@@ -13,7 +13,6 @@ from zoo.checks.ranges import check_values
 from zoo.files.state_files import damaged, read_state
 from zoo.files.whole_files import filling
 from zoo.serving import write_version
-from zoo.serving.changes import facts_file
 from zoo.serving.versions import check_version
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.classifiers.text_classifier import TextClassifier
@@ -24,6 +23,7 @@ from zoo.tasks.inputs.texts import TokenIds
 from zoo.tasks.signatures import (
     WARMUP_TEXTS,
     example_texts,
+    export_facts,
     float32_clone,
     text_signature,
 )
@@ -70,6 +70,7 @@ class TextEnsemble(keras.Model):
     columns = TextClassifier.columns
     optional_columns = TextClassifier.optional_columns
     files = ClassFiles()
+    answer_pads = {}
 
     def __init__(self, members, name="text_ensemble"):
         members = list(members)
@@ -207,7 +208,7 @@ class TextEnsemble(keras.Model):
             signatures,
             [*tokenizers.values()],
             version,
-            extra_files=facts_file([*self.labels]),
+            extra_files=export_facts(self, names, self.labels),
         )
 
     def save(self, filepath, overwrite=True, zipped=None, **kwargs):

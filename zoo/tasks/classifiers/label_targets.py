@@ -33,6 +33,7 @@ class OneLabel:
     output_kind = "logits"
     target_spec = CLASS_NUMBERS
     files = ClassFiles()
+    answer_pads = {}
 
     def __init__(self, labels, label_smoothing=0.0):
         self.labels, self.label_smoothing = labels, label_smoothing
@@ -80,6 +81,7 @@ class LabelSets:
     """
 
     output_kind = LABELS
+    answer_pads = {"labels": "", "scores": 0.0}
 
     def __init__(self, labels, threshold=0.5, pos_weight=None, separator=None):
         self.labels = labels

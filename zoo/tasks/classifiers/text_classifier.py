@@ -152,6 +152,11 @@ class TextClassifier(SequenceTask):
         return self.label_targets.output_kind
 
     @property
+    def answer_pads(self):
+        """The padding of sets of labels; see `Task`."""
+        return self.label_targets.answer_pads
+
+    @property
     def target_spec(self):
         """That of encoded labels; see `Task`."""
         return self.label_targets.target_spec

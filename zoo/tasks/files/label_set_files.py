@@ -104,9 +104,3 @@ class LabelSetFiles(LabelledFiles):
         """The true and the predicted labels."""
         named = {"true": label, "predicted": predicted}
         return {key: ", ".join(row) or "no label" for key, row in named.items()}
-
-    def answer_rows(self, model, x, batch_size=None):
-        """Yields the labels of each text and their scores, without padding."""
-        for row in super().answer_rows(model, x, batch_size):
-            count = sum(map(bool, row["labels"]))
-            yield {name: values[:count] for name, values in row.items()}

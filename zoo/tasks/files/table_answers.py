@@ -1,17 +1,14 @@
 """Answers to the texts of a table, as more columns of the table."""
 
-import hashlib
 import itertools
 import json
 import pathlib
-
-import keras
-import numpy as np
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.data import open_table, write_table
 from zoo.data.files.table_streams import ROWS_IN_BLOCK, WRITTEN
 from zoo.files.path_checks import check_writable
+from zoo.files.progress_bar import ProgressBar
 from zoo.files.written_part import WrittenPart, full_disk_explained
 
 
@@ -28,7 +25,8 @@ def answer_table(
     and `.part.json`.
 
     Args:
-        model: `zoo.tasks.Task` or `zoo.TextEnsemble` with a tokenizer.
+        model: `zoo.tasks.Task` or `zoo.TextEnsemble` with a tokenizer, or an
+            `ExportedTask`.
         data: path of a table with a header: .csv, .tsv, .jsonl or .parquet; all but
             Parquet may be compressed, as .csv.gz.
         output: path to write: .csv, .tsv, .jsonl or .parquet.
@@ -55,12 +53,11 @@ def answer_table(
     pair = model.optional_columns and (model.pair or pair_column is not None)
     names = model.columns if pair else model.columns[: required_count(model)]
     columns = table.text_columns(names, text_column, pair_column)
-    bar = keras.utils.Progbar(table.count, unit_name="row", verbose=verbose)
     texts = texts_of(table, columns)
     keys = ("\t".join(row) for row in texts)
     with full_disk_explained(output, "answers"):
-        part = WrittenPart(output, "answers", fingerprint(model), keys)
-        bar.add(part.state["rows"])
+        part = WrittenPart(output, "answers", model.files.fingerprint(model), keys)
+        bar = ProgressBar(table.count, "rows", verbose, done=part.state["rows"])
         rows = itertools.islice(texts_of(table, columns), part.state["rows"], None)
         while block := list(itertools.islice(rows, ROWS_IN_BLOCK)):
             x = tuple(map(list, zip(*block, strict=True)))
@@ -74,15 +71,6 @@ def answer_table(
             _write(table, output, map(json.loads, answers))
         part.remove()
     return table.count
-
-
-def fingerprint(model):
-    """A hash of all that the outputs of a model depend on, str."""
-    config = {**model.get_config(), "name": None}
-    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
-    for array in model.get_weights():
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 def required_count(model):

@@ -19,6 +19,7 @@ class TaggedFiles(LabelledFiles):
 
     baselines = {"most frequent tag of each word": most_frequent_tags}
     read_options = ("documents", "skip_empty_words")
+    answer_names = tuple(WORD_KEYS)
 
     def read(
         self,

@@ -1,5 +1,12 @@
 """The answers of a task to rows of text, for the command line."""
 
+import hashlib
+import json
+
+import numpy as np
+
+from zoo.serving.answer_rows import plain_rows
+
 
 class TextFiles:
     """Answers of a task that is not trained on labelled rows of a file.
@@ -33,15 +40,20 @@ class TextFiles:
     def answer_rows(self, model, x, batch_size=None):
         """Yields a dict of plain values for each row, what `answer` gives."""
         answers = model.answer(x, batch_size)
-        names = self.answer_names or answers
-        columns = [answers[name].tolist() for name in names]
-        for values in zip(*columns, strict=True):
-            yield dict(zip(names, values, strict=True))
+        return plain_rows(answers, self.answer_names, model.answer_pads)
 
     def table_rows(self, model, x, batch_size=None):
         """Yields a dict of the answers to each row that are columns of a table."""
         for row in self.answer_rows(model, x, batch_size):
             yield {name: row[name] for name in self.table_names or row}
+
+    def fingerprint(self, model):
+        """A hash of all that the outputs of a model depend on, str."""
+        config = {**model.get_config(), "name": None}
+        digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
+        for array in model.get_weights():
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     def answer_file(self, model, path, output):
         """Answers the rows of a file in the task's own format; returns how many.

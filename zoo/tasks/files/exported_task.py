@@ -1,0 +1,48 @@
+"""Answers of an export for the command line, without Keras and TensorFlow."""
+
+from zoo.serving import ExportedModel
+from zoo.serving.lint import DEFAULT_SIGNATURE
+from zoo.tasks.files.table_answers import answer_table
+from zoo.tasks.files.text_files import TextFiles
+
+
+class ExportFiles(TextFiles):
+    """Answers of an export; its facts say which outputs are in a row and in a table.
+
+    Args:
+        outputs: names of the outputs.
+        facts: dict, see `zoo.serving.changes.facts_file`. Names of other outputs are
+            ignored: they are those of another signature.
+    """
+
+    def __init__(self, outputs, facts):
+        def known(names):
+            return tuple(name for name in names if name in outputs) or None
+
+        self.answer_names = known(facts.get("answers", ()))
+        self.table_names = known(facts.get("table", ()))
+
+    def fingerprint(self, model):
+        """See `TextFiles`."""
+        return model.fingerprint()
+
+
+class ExportedTask(ExportedModel):
+    """An export with what the command line asks of a task.
+
+    Args:
+        directory, signature: see `zoo.serving.ExportedModel`.
+    """
+
+    optional_columns = ()
+    pair = False
+
+    def __init__(self, directory, signature=DEFAULT_SIGNATURE):
+        super().__init__(directory, signature)
+        self.check_takes_texts()
+        self.required_columns = self.columns
+        self.files = ExportFiles(self.outputs, self.facts)
+
+    def answer_file(self, data, output, text_column=None, pair_column=None, **options):
+        """Adds answers to a table; see `zoo.tasks.Task.answer_file`."""
+        return answer_table(self, data, output, text_column, pair_column, **options)
