@@ -3,54 +3,25 @@
 `majority` and `linear` take the rows for training and the x of the rows for the test,
 see `labelled_sets.LabelledSet`, and return the predicted labels or tags.
 
-For texts, `majority` predicts the most frequent label. `linear` is logistic regression
-on TF-IDF of words and of pairs of neighbouring words. For a pair of texts, it has the
-features of both, their products and their absolute differences.
+For texts, `majority` predicts the most frequent label, and `linear` is
+`zoo.evaluation.tfidf_label`, as in the report of `zoo finetune`.
 
 For words, `majority` predicts the most frequent tag of the word, and for an unknown
 word the most frequent tag of all. `linear` is a linear chain (CRF) on the forms of the
-word and of its neighbours. It needs python-crfsuite.
-
-The strength of the regularization is chosen on the rows for training.
+word and of its neighbours. It needs python-crfsuite. The strength of its regularization
+is chosen on the rows for training.
 """
 
 import functools
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.pipeline import make_pipeline
 
-from benchmarks.tables.labelled_sets import columns, hold_out
+from benchmarks.tables.labelled_sets import columns, hold_out, text_columns
 from benchmarks.tables.linear_chain import train_chain
 from benchmarks.tables.stored_results import percent
 from zoo import evaluation
 
-INVERSE_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # of logistic regression
-FOLDS = 5
 CHAIN_PENALTIES = (0.01, 0.1, 1.0)  # of the squared weights
-
-
-class PairFeatures(TransformerMixin, BaseEstimator):
-    """TF-IDF of texts, or of pairs of texts with what they share and do not share."""
-
-    def fit(self, x, y=None):
-        """Counts the words of all texts."""
-        texts = x if isinstance(x[0], str) else [text for pair in x for text in pair]
-        self.words_ = TfidfVectorizer(
-            ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+|[^\w\s]"
-        ).fit(texts)
-        return self
-
-    def transform(self, x):
-        """The features, a sparse matrix with a row for each text or pair."""
-        if isinstance(x[0], str):
-            return self.words_.transform(x)
-        a, b = (self.words_.transform(side) for side in zip(*x, strict=True))
-        return sparse.hstack([a, b, a.multiply(b), abs(a - b)], format="csr")
 
 
 def majority_label(train, x):
@@ -58,19 +29,9 @@ def majority_label(train, x):
     return evaluation.majority_label(*columns(train), list(x))
 
 
-def tuned_regression(folds, scoring=None):
-    """Logistic regression on TF-IDF, tuned by cross-validation, not yet fitted."""
-    model = make_pipeline(PairFeatures(), LogisticRegression(max_iter=2000))
-    grid = {"logisticregression__C": INVERSE_PENALTIES}
-    return GridSearchCV(model, grid, cv=folds, scoring=scoring)
-
-
 def logistic_regression(train, x):
-    """Predicts labels by `tuned_regression`."""
-    texts, labels = zip(*train, strict=True)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    found = tuned_regression(folds).fit(list(texts), list(labels))
-    return found.predict(list(x)).tolist()
+    """Predicts labels by logistic regression on TF-IDF, see `zoo.evaluation`."""
+    return evaluation.tfidf_label(*columns(train), text_columns(x))
 
 
 def frequent_tag(train, x):

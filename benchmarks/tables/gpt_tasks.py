@@ -3,22 +3,14 @@
 import dataclasses
 from collections.abc import Callable
 
-import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import GroupKFold
-
-from benchmarks.tables.baselines import (
-    FOLDS,
-    logistic_regression,
-    majority_label,
-    tuned_regression,
-)
+from benchmarks.tables.baselines import logistic_regression, majority_label
 from benchmarks.tables.labelled_sets import (
     LabelledSet,
     columns,
     glue_rows,
     read_lines,
     snli_rows,
+    text_columns,
 )
 from zoo import evaluation
 
@@ -42,29 +34,16 @@ def mean_number(train, x):
     return evaluation.mean_number(*columns(train), x)
 
 
-def cosines(train, x):
-    """The cosine of the TF-IDF vectors of the words of a pair."""
-    texts = [text for pair, _ in train for text in pair]
-    pattern = r"\w+|[^\w\s]"
-    words = TfidfVectorizer(sublinear_tf=True, token_pattern=pattern).fit(texts)
-    a, b = (words.transform(side) for side in zip(*x, strict=True))
-    return np.asarray(a.multiply(b).sum(axis=1)).ravel().tolist()
+def linear_number(train, x):
+    """Predicts numbers by ridge regression on TF-IDF, see `zoo.evaluation`."""
+    return evaluation.tfidf_number(*columns(train), text_columns(x))
 
 
 def linear_choice(train, x):
-    """Chooses by logistic regression on TF-IDF of the beginning and each ending.
-
-    The regression tells right endings from wrong ones. The strength of its
-    regularization is chosen by cross-validation.
-    """
-    pairs = [(row[0], ending) for row, _ in train for ending in row[1:]]
-    right = [int(i == y) for _, y in train for i in range(CHOICES)]
-    groups = np.repeat(np.arange(len(train)), CHOICES)
-    found = tuned_regression(GroupKFold(FOLDS), "roc_auc")
-    found.fit(pairs, right, groups=groups)
-    pairs = [(row[0], ending) for row in x for ending in row[1:]]
-    scores = found.predict_proba(pairs)[:, 1].reshape(-1, CHOICES)
-    return scores.argmax(axis=1).tolist()
+    """Chooses by logistic regression on TF-IDF, see `zoo.evaluation`."""
+    texts, numbers = columns(train)
+    found = evaluation.tfidf_choice(texts, [*map(str, numbers)], text_columns(x))
+    return [*map(int, found)]
 
 
 def pearson(gold, found):
@@ -117,7 +96,7 @@ TASKS = {
         options={"pair": True},
         metric="Pearson",
         score=pearson,
-        baselines={"mean": mean_number, "TF-IDF": cosines},
+        baselines={"mean": mean_number, "TF-IDF": linear_number},
     ),
     "codah": GPTTask(
         "CODAH",

@@ -29,7 +29,7 @@ from benchmarks.tables.stored_results import FIELDS, short_name, stored
 BENCHMARKS = pathlib.Path(__file__).parents[1]
 NAMES = (
     *("ablation", "biattentive", "defaults", "features", "gpt_finetuning"),
-    *("label_sets", "lengths", "names", "perplexities", "probes", "senses"),
+    *("label_sets", "lengths", "names", "pairs", "perplexities", "probes", "senses"),
     *("sentence_vectors", "soft_labels", "suite", "taggers", "transfer"),
     *("translations", "trees"),
 )

@@ -15,8 +15,10 @@ from zoo.evaluation import (
     sample_rows,
     tfidf_choice,
     tfidf_label,
+    tfidf_label_sets,
     tfidf_number,
 )
+from zoo.evaluation.text_features import SIDES, TextFeatures
 
 TEXTS = ["good film !", "bad film", "good plot", "bad plot ?"] * 5
 LABELS = ["yes", "no", "yes", "no"] * 5
@@ -67,6 +69,48 @@ def test_labels_and_numbers_of_pairs_follow_the_cosine():
     labels = np.where(shared > 2, "many", "few")
     found = tfidf_label(tuple(train), labels[PARTS[0]].tolist(), tuple(test))
     assert np.mean(found == labels[PARTS[1]]) > 0.9  # 0.71 without the cosine
+
+
+def test_features_of_pairs():
+    pytest.importorskip("sklearn")
+    pairs = ["red car", "a red car", "é !", ""], ["red bus", "a red car", "é", "x"]
+    extract = TextFeatures(pairs, 1)
+    found = {side: x.toarray() for side, x in extract(pairs).items()}
+    a, b = (extract.words.transform(column).toarray() for column in pairs)
+    width = a.shape[1]
+    none, difference, both = (found[side] for side in SIDES)
+    np.testing.assert_allclose(none[:, :width], abs(a - b))
+    np.testing.assert_allclose(none[:, width : 2 * width], a * b)
+    np.testing.assert_allclose(difference, np.hstack([none, a - b]))
+    np.testing.assert_allclose(both, np.hstack([none, a, b]))
+    cosines, _, first, second, union, *rest = extract._overlaps(pairs).T
+    np.testing.assert_allclose(cosines, (a * b).sum(axis=1))
+    np.testing.assert_allclose(first[1:3] + second[1:3], [2, 1 + first[2]])
+    assert union[1] == 1 and 0 < first[0] < 1 and first[2] < second[2] == 1
+    np.testing.assert_allclose(rest[0][1], 0, atol=1e-9)  # no word is in one text only
+    assert np.isfinite(none).all()
+    np.testing.assert_allclose(rest[2], np.log([3, 4, 3, 1]))  # lengths
+    single = TextFeatures(pairs[:1], 1)(pairs[:1])
+    assert all(x.shape == single["none"].shape for x in single.values())
+
+
+def test_cross_validation_chooses_the_sides_of_pairs():
+    """Which text has the greater number is in their difference, the sum is in both."""
+    pytest.importorskip("sklearn")
+    a, b = np.random.default_rng(0).integers(0, 20, (2, 400))
+    texts = [[f"word{i}" for i in column] for column in (a, b)]
+    train, test = (tuple(column[part] for column in texts) for part in PARTS)
+    answers = (a > b).astype(str), (a + b > 19).astype(str)
+    for labels in answers:
+        found = tfidf_label(train, labels[PARTS[0]].tolist(), test)
+        assert np.mean(found == labels[PARTS[1]]) > 0.85
+    rows = zip(*answers, strict=True)
+    sets = [("more",) * (x == "True") + ("much",) * (y == "True") for x, y in rows]
+    found = tfidf_label_sets(train, sets[PARTS[0]], test)
+    assert np.mean([x == y for x, y in zip(found, sets[PARTS[1]], strict=True)]) > 0.8
+    numbers = (a + b).astype(float)
+    found = tfidf_number(train, numbers[PARTS[0]].tolist(), test)
+    assert np.corrcoef(found, numbers[PARTS[1]])[0, 1] > 0.9
 
 
 def test_targets_of_similar_texts():

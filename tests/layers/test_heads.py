@@ -36,6 +36,9 @@ def test_compared_segments_are_their_formula():
     m, u, v = mean(0, 0, 4), mean(0, 0, 2), mean(0, 2, 4)
     expected = np.concatenate([m, np.abs(u - v), u * v])
     np.testing.assert_allclose(found[0], expected, atol=1e-5)
+    sides = np.asarray(ComparedSegments(sides=True)(sequence, mask, segments))
+    np.testing.assert_allclose(sides[0, :8], np.concatenate([u, v]), atol=1e-5)
+    np.testing.assert_array_equal(sides[:, 8:], found[:, 4:])
     for row, begin, end in ((1, 0, 3), (3, 1, 4)):  # of one segment
         np.testing.assert_allclose(found[row, :4], mean(row, begin, end), atol=1e-5)
         assert not found[row, 4:].any()

@@ -38,8 +38,9 @@ class Backbone(TokenInputs, Steps, keras.Model):
 
     Attributes:
         defaults: dict of a preset's values for fine-tuning: learning_rate,
-            head_multiplier, epochs and pooling, all optional, and `tasks`, which may
-            hold such a dict for the name of a task. `save_to_preset` writes them.
+            head_multiplier, epochs, pooling and pair_pooling, which replaces it for
+            pairs, all optional, and `tasks`, which may hold such a dict for the name of
+            a task. `save_to_preset` writes them.
 
     Args:
         config: instance of `config_class`.

@@ -15,10 +15,6 @@ from zoo.evaluation.baselines import (
     nearest_targets,
     right_branching_trees,
     sample_rows,
-    tfidf_choice,
-    tfidf_label,
-    tfidf_label_sets,
-    tfidf_number,
 )
 from zoo.evaluation.bootstrap import bootstrap_interval, paired_bootstrap
 from zoo.evaluation.bracketing import (
@@ -50,6 +46,12 @@ from zoo.evaluation.squad_scores import (
     most_similar_sentences,
     no_answers,
     squad_scores,
+)
+from zoo.evaluation.tfidf_baselines import (
+    tfidf_choice,
+    tfidf_label,
+    tfidf_label_sets,
+    tfidf_number,
 )
 from zoo.evaluation.translations import (
     assess_texts,

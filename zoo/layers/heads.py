@@ -106,19 +106,23 @@ class ComparedSegments(keras.layers.Layer):
     """One vector per row, which compares the two segments of a pair.
 
     `[m; |u - v|; u v]`, where m is the mean over all tokens, u and v are those over the
-    tokens of segment 0 and of segment 1, and the product is by element. All are scaled
-    to a mean square of 1, because a new head hardly learns from small ones. In a row
-    with one segment only, the second and the third part are 0. It computes in float32.
+    tokens of segment 0 and of segment 1, and the product is by element. With `sides` it
+    is `[u; v; |u - v|; u v]`, which tells the order of the texts. All are scaled to a
+    mean square of 1, because a new head hardly learns from small ones. In a row with
+    one segment only, `|u - v|` and `u v` are 0. It computes in float32.
 
     Source: the features of InferSent, Conneau et al. 2017, section 3.1, and of
     Sentence-BERT, Reimers and Gurevych 2019, which encode each text alone. If a BERT
     reads both texts as one row, every token also attends to the other text.
 
+    Args:
+        sides: bool, whether u and v replace m.
+
     Inputs:
         sequence (B, L, D); padding_mask (B, L), 1 = token; segment_ids (B, L).
 
     Returns:
-        (B, 3 D).
+        (B, 3 D), or with `sides` (B, 4 D).
 
     Example:
         >>> sequence, mask = ops.ones((1, 2, 4)), ops.ones((1, 2))
@@ -126,6 +130,10 @@ class ComparedSegments(keras.layers.Layer):
         >>> tuple(ComparedSegments()(sequence, mask, segments).shape)
         (1, 12)
     """
+
+    def __init__(self, sides=False, **kwargs):
+        super().__init__(**kwargs)
+        keep_checked(self, bool, sides=sides)
 
     def call(self, sequence, padding_mask, segment_ids):
         """Pools over the L positions."""
@@ -139,11 +147,13 @@ class ComparedSegments(keras.layers.Layer):
             means.append(total * ops.rsqrt(ops.maximum(square, 1e-12)))
         m, u, v = means
         pair = (ops.max(first, axis=1) * ops.max(second, axis=1))[:, None]
-        pooled = ops.concatenate([m, pair * ops.abs(u - v), pair * u * v], axis=-1)
+        texts = [u, v] if self.sides else [m]
+        compared = [pair * ops.abs(u - v), pair * u * v]
+        pooled = ops.concatenate([*texts, *compared], axis=-1)
         return ops.cast(pooled, self.compute_dtype)
 
     def compute_output_shape(
         self, sequence_shape, padding_mask_shape=None, segment_ids_shape=None
     ):
-        """(B, 3 D)."""
-        return (sequence_shape[0], 3 * sequence_shape[-1])
+        """(B, 3 D), or with `sides` (B, 4 D)."""
+        return (sequence_shape[0], (3 + self.sides) * sequence_shape[-1])

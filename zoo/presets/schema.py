@@ -27,7 +27,7 @@ SHAPE = {
 }
 NAMED_PART = {"preset": str, "sha256": str}
 UNNAMED_PART = {"family": str, "backbone": dict, "tokenizer?": dict}
-POOLINGS = ("pooled", "cls", "mean", "compare")
+POOLINGS = ("pooled", "cls", "mean", "compare", "separate")
 
 
 def check_record(record):
@@ -44,11 +44,13 @@ def check_defaults(defaults, where="defaults"):
     for name, value in defaults.items():
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         positive = number and 0 < value < math.inf
+        pooling = value in POOLINGS, f"one of {', '.join(POOLINGS)}"
         rules = {
             "learning_rate": (positive, "a positive number"),
             "head_multiplier": (positive, "a positive number"),
             "epochs": (positive and isinstance(value, int), "a positive integer"),
-            "pooling": (value in POOLINGS, f"one of {', '.join(POOLINGS)}"),
+            "pooling": pooling,
+            "pair_pooling": pooling,
             "tasks": (isinstance(value, dict), TYPE_NAMES[dict]),
         }
         fits, words = rules.get(name, (True, ""))  # a name of later versions passes

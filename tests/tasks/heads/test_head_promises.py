@@ -20,6 +20,7 @@ CLASSIFIER = {"kind": zoo.TextClassifier, "labels": tiny.LABELS}
 CHOICE, CHOICES = {"task": zoo.MultipleChoice}, {"kind": zoo.MultipleChoice}
 PAIR = {"pair": True}
 DELIMITER, SINGLE = {"head": "delimiter"}, {"pair": False, "pooling": "compare"}
+SEPARATE = {"pooling": "separate", **CLASSIFIER}
 # The function that makes the task, its options, and columns of text.
 HEADS = {
     "concat-ulmfit": (concat.make, {}, TEXTS),
@@ -36,6 +37,7 @@ HEADS = {
     "biattentive-elmo-pair": (biattentive.make, {"family": "elmo", **PAIR}, PAIRS),
     "separate-elmo": (separate.make, CLASSIFIER, PAIRS),
     "separate-ulmfit": (separate.make, {"family": "ulmfit", **CLASSIFIER}, PAIRS),
+    "separate-bert": (separate.make, {**SEPARATE, "family": "bert"}, PAIRS),
 }
 
 
@@ -74,6 +76,7 @@ KNOWN = [
     (separate.make, {"family": "ulmfit", "pair": False}, {"head": "concat_pooling"}),
     (separate.make, {"family": "bert"}, {"pooling": "pooled"}),
     (separate.make, CHOICES, {"pooling": "mean"}),
+    (separate.make, {"pooling": "separate"}, {"head": "linear"}),
 ]
 LINEAR = "`pooling` needs `head='linear'`"
 WRONG = [
@@ -90,8 +93,10 @@ WRONG = [
     (delimiter.make, {"pooling": "mean", **DELIMITER}, LINEAR),
     (delimiter.make, {"num_choices": 1, **CHOICE}, "`num_choices` must be .* least 2"),
     (delimiter.make, {"head": "other", **CHOICE}, "`head` must be one of"),
-    (separate.make, SINGLE, "no segments. Received: pair=False. Set `pa"),
-    (separate.make, {"pooling": "compare", **CHOICES}, "a backbone with segments. Rec"),
+    (separate.make, SINGLE, "alone. Received: pair=False. Set `pa"),
+    (separate.make, {**SINGLE, **SEPARATE}, '"separate"` needs pairs of texts'),
+    (separate.make, {"pooling": "compare", **CHOICES}, "and its choice as one row. Re"),
+    (separate.make, {"pooling": "separate", **CHOICES}, "and its choice as one row."),
 ]
 
 

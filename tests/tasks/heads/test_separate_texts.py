@@ -32,7 +32,9 @@ def model():
     return make()
 
 
-def test_the_features_are_those_of_the_texts_alone(model):
+@pytest.mark.parametrize("family, pooling", [("elmo", None), ("bert", "separate")])
+def test_the_features_are_those_of_the_texts_alone(family, pooling):
+    model = make(family, pooling=pooling)
     found = model.predict((TEXTS[:3], OTHERS[:3]), verbose=0)
     kernel, bias = model.get_layer("classifier").get_weights()
     for row in range(3):
@@ -44,7 +46,8 @@ def test_the_features_are_those_of_the_texts_alone(model):
         m, u, v = (
             total / np.sqrt(np.mean(total**2)) for total in (sum(sums), *sums)
         )  # fmt: skip
-        features = np.concatenate([m, np.abs(u - v), u * v])
+        texts = [u, v] if pooling == "separate" else [m]
+        features = np.concatenate([*texts, np.abs(u - v), u * v])
         np.testing.assert_allclose(found[row], features @ kernel + bias, atol=1e-5)
 
 
@@ -57,6 +60,11 @@ def test_it_is_the_default_for_pairs_without_segments(model):
     backbone.defaults = {"pooling": "mean"}  # a preset's own wins
     assert TextRegressor(backbone, pair=True).options["pooling"] == "mean"
     assert MultipleChoice(backbone).options["pooling"] == "mean"
+    backbone = make("bert").backbone
+    backbone.defaults = {"pooling": "cls", "pair_pooling": "separate"}
+    assert TextRegressor(backbone, pair=True).options["pooling"] == "separate"
+    for other in (TextRegressor(backbone), MultipleChoice(backbone)):
+        assert other.options["pooling"] == "cls"
 
 
 def test_a_batch_of_a_budget_has_the_tokens_of_both_texts(model):
@@ -82,9 +90,10 @@ def test_both_texts_train_the_backbone(model):
 
 def test_another_pooling_of_a_preset_has_a_new_head(model, tmp_path):
     model.save_to_preset(tmp_path / "preset")
-    for pooling, new in (("mean", ("classifier",)), ("compare", ())):
-        options = {"pooling": pooling, "pair": pooling == "compare"}
-        assert zoo.from_preset(tmp_path / "preset", **options).new_heads == new
+    for pooling in ("mean", "separate", "compare"):
+        options = {"pooling": pooling, "pair": pooling != "mean"}
+        found = zoo.from_preset(tmp_path / "preset", **options).new_heads
+        assert found == (() if pooling == "compare" else ("classifier",))
 
 
 def test_what_it_does_not_take_is_an_error(model):

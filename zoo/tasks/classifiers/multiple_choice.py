@@ -93,8 +93,8 @@ class MultipleChoice(Task):
             raise ValueError(f"`head` must be one of {ranks}. Received: {head.name!r}.")
         if head.is_separate(backbone):
             raise ValueError(
-                f"`{head.described()}` needs a backbone with segments. Received: one "
-                f'whose inputs are {", ".join(backbone.input)}. Use "mean".'
+                "The head must read a text and its choice as one row. Received: "
+                f'{head.described()}, which reads each text alone. Use "mean".'
             )
         self.head = head
         inputs = sequence_inputs(backbone, num_choices)

@@ -59,7 +59,8 @@ class SequenceTask(Task):
             """That of the family; "linear" with a pooling, or to compare two texts."""
             kind, pooling = family_head(backbone), options.get("pooling")
             if pooling is None and kind.joins:
-                pooling = default_pooling(backbone, self.task_name, pair) == "compare"
+                pooling = default_pooling(backbone, self.task_name, pair)
+                pooling = pooling in ("compare", "separate")
             return "linear" if pooling else kind.name
 
         head = find_head(given, default_name)

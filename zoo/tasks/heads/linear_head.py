@@ -20,10 +20,11 @@ class LinearHead(Head):
     Source: Devlin et al. 2019, section 4.1.
 
     Args:
-        pooling: str, "pooled", "cls", "mean", or for pairs "compare", see
-            `zoo.layers.ComparedSegments`. With "compare", a backbone without segments,
-            such as ELMo, reads each text alone and whole, needs `pair=True` and takes
-            pairs only. The default is that of the preset. Without one it is "compare"
+        pooling: str, "pooled", "cls", "mean", or for pairs "compare" or "separate",
+            see `zoo.layers.ComparedSegments`. With "separate", and with "compare" for a
+            backbone without segments, such as ELMo, the backbone reads each text alone
+            and whole. The task then needs `pair=True` and takes pairs only. The default
+            is that of the preset, which may have another one for pairs, and "compare"
             for pairs if the backbone has no segments, "pooled" if it has a pooled
             output, and else "mean". A backbone that reads forward, such as GPT, has
             neither "pooled" nor "cls".
@@ -49,7 +50,8 @@ class LinearHead(Head):
 
     def is_separate(self, backbone):
         """See `Head`."""
-        return self.pooling == "compare" and not has_segments(backbone)
+        compares = self.pooling == "compare" and not has_segments(backbone)
+        return compares or self.pooling == "separate"
 
     def make_inputs(self, backbone, pair):
         """See `Head`."""
@@ -66,7 +68,7 @@ class LinearHead(Head):
     def vector(self, backbone, inputs):
         """See `Head`."""
         if self.is_separate(backbone):
-            return compared_vector(backbone, inputs)
+            return compared_vector(backbone, inputs, self.pooling)
         return pooled_vector(backbone, inputs, self.pooling)
 
     def reads_windows(self, backbone):
@@ -79,7 +81,7 @@ class LinearHead(Head):
 
     def fits(self, saved, backbone, pair):
         """See `Head`. The width depends on whether two texts are compared."""
-        compares = "compare" in (self.pooling, saved.get("pooling"))
+        compares = {"compare", "separate"} & {self.pooling, saved.get("pooling")}
         same = not compares or self.pooling == saved.get("pooling")
         if self.is_separate(backbone):
             same &= saved.get("pair", False) == pair

@@ -11,11 +11,11 @@ from zoo.tasks.heads.separate_texts import has_segments
 def default_pooling(backbone, task_name, pair=False):
     """The pooling of the preset, or the best one for a backbone like this.
 
-    That is "compare" for a pair that the backbone would read as one text, "pooled" if
-    that is possible, else "mean".
+    A preset may have another pooling for pairs. Without one, it is "compare" for a pair
+    that the backbone would read as one text, "pooled" if that is possible, else "mean".
     """
-    segments = has_segments(backbone)
-    known = backbone.defaults_for(task_name).get("pooling")
+    segments, defaults = has_segments(backbone), backbone.defaults_for(task_name)
+    known = pair and defaults.get("pair_pooling") or defaults.get("pooling")
     if known and (segments or known != "compare"):
         return known
     if pair and not segments:

@@ -26,16 +26,20 @@ def separate_inputs(backbone, pair):
     }
 
 
-def compared_vector(backbone, inputs):
-    """The vector (B, 3 D) that compares the texts of a pair, each read alone."""
+def compared_vector(backbone, inputs, pooling):
+    """The vector that compares the texts of a pair, each read alone.
+
+    `pooling` is "compare" or "separate", see `zoo.layers.ComparedSegments`.
+    """
     texts = [features_of(inputs, prefix) for prefix in COLUMN_PREFIXES]
     if not all(texts):
         raise ValueError(
-            '`pooling="compare"` needs pairs of texts, since this backbone has no '
-            'segments. Received: pair=False. Set `pair=True`, or `pooling="mean"`.'
+            f'`pooling="{pooling}"` needs pairs of texts, since it reads each text '
+            'alone. Received: pair=False. Set `pair=True`, or `pooling="mean"`.'
         )
     vectors = [backbone(text)["sequence_output"] for text in texts]
     masks = [text["padding_mask"] for text in texts]
     segments = [ops.full_like(mask, number) for number, mask in enumerate(masks)]
     row = [ops.concatenate(part, axis=1) for part in (vectors, masks, segments)]
-    return ComparedSegments(dtype=backbone.dtype_policy, name="pooling")(*row)
+    options = {"dtype": backbone.dtype_policy, "name": "pooling"}
+    return ComparedSegments(sides=pooling == "separate", **options)(*row)
