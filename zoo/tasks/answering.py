@@ -8,6 +8,8 @@ import tensorflow as tf
 
 from zoo.tasks.inputs.text_input import rows_at_once
 
+# What fills up answers (B, W) whose widths differ, by `dtype.kind`.
+PADDING = {"O": "", "f": 0.0, "i": -1}
 MAX_FUNCTIONS = 8  # compiled ones of a model, some 40 MB each
 FUNCTIONS_LOCK = threading.Lock()
 
@@ -19,7 +21,7 @@ def answer_texts(model, x, batch_size=None):
         answers = model.answers(keras.tree.map_structure(tf.constant, outputs))
         return {key: as_numpy(value) for key, value in answers.items()}
     order, parts = zip(*answer_parts(model, x, batch_size), strict=True)
-    return join_rows(parts, np.argsort(np.concatenate(order)), model.answer_pads)
+    return join_rows(parts, np.argsort(np.concatenate(order)))
 
 
 def answer_parts(model, x, batch_size=None):
@@ -67,18 +69,18 @@ def answer_compiled(model, texts):
     return compiled_function(model, "answer", model.answer_batch, signature)(texts)
 
 
-def join_rows(parts, order, pads):
+def join_rows(parts, order):
     """Joins dicts of arrays (B, ...), reorders the rows, and pads differing widths."""
     joined = {}
     for key in parts[0]:
         arrays = [part[key] for part in parts]
-        if key in pads:
+        if arrays[0].ndim == 2:
             width = max(array.shape[1] for array in arrays)
             arrays = [
                 np.pad(
                     array,
                     ((0, 0), (0, width - array.shape[1])),
-                    constant_values=pads[key],
+                    constant_values=PADDING[array.dtype.kind],
                 )
                 for array in arrays
             ]

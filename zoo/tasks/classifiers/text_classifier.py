@@ -205,8 +205,7 @@ class TextClassifier(SequenceTask):
         scores = tf.sigmoid(tf.cast(logits, tf.float32)).numpy()
         found = best_thresholds(data.labels() >= 0.5, scores, per_label)
         threshold = found.tolist() if per_label else found
-        self.label_targets.threshold = self.options["threshold"] = threshold
-        self.answer_function = None
+        self.files.set_calibrated(self, {"threshold": threshold})
         return threshold
 
 

@@ -72,6 +72,11 @@ class LabelSetFiles(LabelledFiles):
         """The threshold of all labels."""
         return ("threshold",)
 
+    def set_calibrated(self, model, values):
+        """Sets the threshold, also where labels are made from scores."""
+        super().set_calibrated(model, values)
+        model.label_targets.threshold = values["threshold"]
+
     def calibrate(self, model, x, labels):
         """Finds the threshold with the best micro F1, see `find_thresholds`."""
         return {"threshold": model.find_thresholds(x, labels)}

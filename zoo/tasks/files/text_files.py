@@ -30,6 +30,15 @@ class TextFiles:
     table_names = None
     stratified = False
 
+    def calibrated(self, model):
+        """The arguments that held-out rows choose for this model, tuple of str."""
+        return ()
+
+    def set_calibrated(self, model, values):
+        """Sets the arguments `calibrated` of a model, a dict."""
+        model.options |= values
+        model.answer_function = None
+
     def answer_rows(self, model, x, batch_size=None):
         """Yields a dict of plain values for each row, what `answer` gives."""
         answers = model.answer(x, batch_size)
