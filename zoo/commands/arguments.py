@@ -164,6 +164,9 @@ def _check_new_model(path):
 
 
 def _check_new_preset(path):
+    if presets.is_address(path):
+        presets.repository_name(path)
+        return
     check_empty(path)
     check_writable_directory(path)
 

@@ -124,7 +124,11 @@ def info(preset, layout, file, languages):
 @click.option("--half", is_flag=True, help="Store float16, only in layout zoo.")
 @arguments.LANGUAGES
 def convert(source, output, written, task, heads, half, **choices):
-    """Convert a preset to another layout."""
+    """Convert a preset to another layout, or publish it.
+
+    OUTPUT is a new directory, or hf://owner/name, a repository of Hugging Face, which
+    is made if there is none.
+    """
     import zoo
 
     model = zoo.from_preset(source, None if task == "none" else task, **choices)

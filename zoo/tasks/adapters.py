@@ -7,7 +7,7 @@ from keras import ops
 from zoo.backbone.saving import preset_variables
 from zoo.layers import enable_lora, is_lora, lora_layers
 from zoo.layers.quantization import reset_functions
-from zoo.presets.adapter_files import arrays_checksum, read_adapter, write_adapter
+from zoo.presets import arrays_checksum, read_adapter, write_adapter
 
 UNIFORM = "An adapter has LoRA of one rank and alpha, and only in the backbone. "
 MADE_BY_ZOO = "Enable LoRA once for the task, with `zoo.enable_lora(model, rank)`."

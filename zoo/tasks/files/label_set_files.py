@@ -32,6 +32,7 @@ class LabelSetFiles(LabelledFiles):
         separator: str, between the labels of a row of a file without lists.
     """
 
+    pipeline_tag = "text-classification"
     baselines = {
         "most frequent set": frequent_label_set,
         "TF-IDF with a logistic regression for each label": tfidf_label_sets,

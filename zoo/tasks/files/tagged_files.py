@@ -17,6 +17,7 @@ from zoo.tasks.taggers.tagged_words import (
 class TaggedFiles(LabelledFiles):
     """Files, scores, answers and reports of a tagger."""
 
+    pipeline_tag = "token-classification"
     baselines = {"most frequent tag of each word": most_frequent_tags}
     read_options = ("documents", "skip_empty_words")
 

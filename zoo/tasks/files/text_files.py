@@ -21,6 +21,10 @@ class TextFiles:
             `answer_names`.
         stratified: bool, whether a row has one of a few labels, which all have their
             shares in the rows that are held out.
+        pipeline_tag: str, what the hub of Hugging Face calls the task, or None.
+
+    Args:
+        pipeline_tag: str, see above.
     """
 
     read = None
@@ -29,6 +33,10 @@ class TextFiles:
     answer_names = None
     table_names = None
     stratified = False
+    pipeline_tag = None
+
+    def __init__(self, pipeline_tag=None):
+        self.pipeline_tag = pipeline_tag or self.pipeline_tag
 
     def calibrated(self, model):
         """The arguments that held-out rows choose for this model, tuple of str."""
