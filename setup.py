@@ -33,7 +33,10 @@ setup(
     packages=[*find_packages(include=["zoo", "zoo.*"]), "zoo._presets"],
     package_dir={"zoo._presets": "presets"},
     package_data={
-        "zoo": ["text/*/*.npz", "text/*/*.json", "visualize/*.html", "visualize/*.js"],
+        "zoo": [
+            *("text/*/*.npz", "text/*/*.json", "visualize/*.html", "visualize/*.js"),
+            "guides/*.md",
+        ],
         "zoo._presets": ["*/*", "*/*/*"],
     },
     install_requires=[

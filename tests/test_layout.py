@@ -256,12 +256,6 @@ def choose(task, backbone):
     assert "registry" not in RULES["tasks"][0] and "models" not in RULES["tasks"][0]
 
 
-def test_the_readme_is_short():
-    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
-    assert len(lines) <= 150
-    assert max(len(line) for line in lines if not line.startswith("|")) <= 100
-
-
 def test_no_two_rooms_have_a_module_of_one_name():
     """Rooms of families have the same names; see `TWINS` for others."""
     shared = {"__init__", "base", "model", "shapes", "weights", "tables"}
@@ -343,7 +337,7 @@ def test_a_file_follows_the_rules(path):
         check(path)
 
 
-def test_presets_hold_no_code():
+def test_presets_and_guides_hold_no_code():
     code = {".py", ".pyc", ".so", ".pkl", ".pickle", ".sh"}
-    found = [p for p in (ROOT / "presets").rglob("*") if p.suffix in code]
-    assert not found
+    paths = [*(ROOT / "presets").rglob("*"), *(ROOT / "zoo" / "guides").iterdir()]
+    assert not [path for path in paths if path.suffix in code]

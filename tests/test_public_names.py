@@ -2,22 +2,21 @@
 
 import ast
 import importlib
-import re
 
+from pages import CARDS, GUIDES, README, blocks
 from places import ROOT
 
 import zoo
 
 
 def public_imports():
-    """(file, import) of every `zoo` import in the benchmarks, the README and cards."""
+    """(file, import) of every `zoo` import in the benchmarks and in pages."""
     for path in sorted((ROOT / "benchmarks").rglob("*.py")):
         yield from (
             (path, node) for node in ast.walk(ast.parse(path.read_text("utf-8")))
         )
-    for page in (ROOT / "README.md", *(ROOT / "presets").rglob("README.md")):
-        text = page.read_text("utf-8") if page.exists() else ""
-        for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+    for page in (README, *CARDS, *GUIDES):
+        for block in blocks(page):
             yield from ((page, node) for node in ast.walk(ast.parse(block)))
 
 

@@ -1,4 +1,4 @@
-"""Runs what the README and the cards of families and presets show."""
+"""What the README and the cards show runs; what guides show, too, is there."""
 
 import builtins
 import pkgutil
@@ -6,30 +6,18 @@ import re
 import symtable
 
 import pytest
+from pages import CARDS, GUIDES, README, blocks, name, run_blocks
 from places import ROOT
 
-README = ROOT / "README.md"
-CARDS = sorted((ROOT / "presets").glob("**/README.md"))
-PAGES = [README, *CARDS]
+PAGES = [README, *CARDS, *GUIDES]
 QUICK = ("elmo", "bert_mini_en_uncased_distilled")  # whose blocks run in seconds
 
 
-def blocks(page, language="python"):
-    """The fenced blocks of one language in a page, in order."""
-    text = page.read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-
-
-def name(page):
-    return page.parent.name
-
-
-def run_blocks(page):
-    """Runs the Python blocks of a page one after the other; returns their names."""
-    names = {}
-    for block in blocks(page):
-        exec(compile(block, str(page), "exec"), names)
-    return names
+@pytest.mark.parametrize("page, longest", [(README, 150), *((g, 130) for g in GUIDES)])
+def test_the_readme_and_the_guides_are_short(page, longest):
+    lines = page.read_text("utf-8").splitlines()
+    assert len(lines) <= longest
+    assert max(len(line) for line in lines if not line.startswith("|")) <= 100
 
 
 @pytest.mark.slow
@@ -76,7 +64,8 @@ def test_blocks_define_the_names_that_they_use(page):
     assert not undefined_names(page)
     fences = re.findall(r"^```(.*)$", page.read_text("utf-8"), re.MULTILINE)
     # Another language would hide a block from these tests.
-    assert {*fences[::2]} <= {"python", "sh"} and {*fences[1::2]} <= {""}
+    languages = {"python", "sh", *(["console", "text"] if page in GUIDES else [])}
+    assert {*fences[::2]} <= languages and {*fences[1::2]} <= {""}
 
 
 def test_an_undefined_name_is_found(tmp_path):

@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from zoo.commands import arguments, score_commands, text_commands
+from zoo.commands import arguments, guide_command, score_commands, text_commands
 from zoo.commands.command_group import Commands
 
 
@@ -347,5 +347,6 @@ def doctor(directory):
         sys.exit(1)
 
 
-for command in (*score_commands.COMMANDS, *text_commands.COMMANDS):
+OTHERS = (guide_command.guide, *score_commands.COMMANDS, *text_commands.COMMANDS)
+for command in OTHERS:
     main.add_command(command)
