@@ -37,7 +37,9 @@ def test_a_block_that_fails_is_found(tmp_path, monkeypatch):
     page.write_text("```python\nx = 1\n```\n\n```console\nfalse\n```\n")
     assert run_blocks(page, tmp_path)["x"] == 1
     wrong = {"sh": "false | true\nfalse", "python": "x = 1\nx + 1  # -> 3"}
-    for (language, block), message in zip(wrong.items(), ("false", r"x \+ 1")):
+    for (language, block), message in zip(
+        wrong.items(), ("false", r"x \+ 1"), strict=True
+    ):
         page.write_text(f"```{language}\n{block}\n```\n")
         with pytest.raises(AssertionError, match=message):
             run_blocks(page, tmp_path)
