@@ -95,7 +95,7 @@ def test_lora_and_the_head_train(case, family, adapted, build_task, tmp_path):
     task.compile(zoo.training.AdamW(1e-2))
     task.fit(columns, y, epochs=2, verbose=0)
     changed = {v.path for v in task.weights if (v.numpy() != weights[v.path]).any()}
-    assert changed == trained
+    assert trained <= changed and not changed & body
     expected = np.asarray(task(x))
     assert np.abs(expected - before).max() > 1e-4
     task.save_adapter(tmp_path / "adapter.safetensors")

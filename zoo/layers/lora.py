@@ -7,7 +7,7 @@ import fnmatch
 import keras
 from keras import ops
 
-from zoo.checks.ranges import Positive, Size, check_values
+from zoo.checks.ranges import Positive, Size, check_value
 from zoo.keras_internals import all_layers
 from zoo.layers.quantization import reset_functions
 
@@ -55,9 +55,9 @@ def enable_lora(model, rank, layers=None, alpha=None):
         >>> [tuple(weight.shape) for weight in dense.trainable_weights]
         [(3, 1), (1, 2)]
     """
-    check_values(Size, rank=rank)
-    check_values(str | list[str] | tuple[str, ...] | None, layers=layers)
-    check_values(Positive | None, alpha=alpha)
+    rank = check_value("rank", rank, Size)
+    check_value("layers", layers, str | list[str] | tuple[str, ...] | None)
+    alpha = check_value("alpha", alpha, Positive | None)
     known = _adaptable_layers(model)
     if lora_layers(model):
         raise ValueError(
@@ -75,7 +75,7 @@ def enable_lora(model, rank, layers=None, alpha=None):
 
 def _body(model):
     """The backbone of a task; another model itself."""
-    return getattr(model, "backbone", model)
+    return model.backbone if hasattr(model, "layers_used") else model
 
 
 def _adaptable_layers(model):
