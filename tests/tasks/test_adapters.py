@@ -28,9 +28,9 @@ def make(kind=zoo.TextClassifier, labels=tiny.LABELS, backbone=None, **options):
     return model
 
 
-def adapt(model, rank=np.int64(2), layers=("query", "value"), alpha=3.0):
+def adapt(model, rank=2, layers=("query", "value"), alpha=3.0):
     """Enables LoRA, and gives it and the head random values."""
-    zoo.enable_lora(model, rank, layers, alpha)
+    zoo.enable_lora(model, np.int64(rank), layers, np.float32(alpha))
     for variable in model.trainable_weights:
         variable.assign(RANDOM.normal(0, 0.3, variable.shape))
     return model
