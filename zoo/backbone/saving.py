@@ -66,15 +66,20 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
             layout cannot hold the model or `dtype`, a weight is not finite in `dtype`,
             or a layer is quantized, but not to int8.
     """
-    if is_address(directory):
-        with publishing(directory) as place:
-            save_preset(backbone, task, place, layout, dtype, heads)
-            facts = card_facts(backbone, task, layout)
-            write_card(place, repository_name(directory), facts)
-        return
     check_values(str, layout=layout)
     check_values(Literal["float32", "float16"], dtype=dtype)
     check_values(list[str] | tuple[str, ...] | None, heads=heads)
+    if is_address(directory):
+        with publishing(directory) as place:
+            _write(backbone, task, place, layout, dtype, heads)
+            facts = card_facts(backbone, task, layout)
+            write_card(place, repository_name(directory), facts)
+    else:
+        _write(backbone, task, directory, layout, dtype, heads)
+
+
+def _write(backbone, task, directory, layout, dtype, heads):
+    """Writes a preset directory; see `save_preset`."""
     spare = backbone.spare_heads if task is None or task.pretrains else {}
     arrays = {**spare, **model_arrays(backbone, task)}
     record = task and task.preset_record()
