@@ -74,7 +74,7 @@ def join_rows(parts, order):
     joined = {}
     for key in parts[0]:
         arrays = [part[key] for part in parts]
-        if arrays[0].ndim == 2:
+        if len({array.shape[1:] for array in arrays}) > 1:
             width = max(array.shape[1] for array in arrays)
             arrays = [
                 np.pad(
