@@ -17,6 +17,7 @@ _PLACES = {
     "attend": "zoo.programs.vectors.attend",
     "embed": "zoo.programs.vectors.text_vectors",
     "embed_words": "zoo.programs.vectors.layer_vectors",
+    "enable_lora": "zoo.layers",
     "evaluate_suite": "zoo.programs.scores.task_suite",
     "extend_vocabulary": "zoo.programs.vocabulary.taggers",
     "find_uses": "zoo.programs.vectors.word_uses",

@@ -44,6 +44,7 @@ KINDS = {
     r"CharacterCNN\.filters": Kind(["a", 5, [1], [[1]], [[0, 1]], [[1, 1.5]]], []),
     r"CarriedState\.shapes": Kind(["a", 5, [1], [[0]], [[1.5]], NAN], [[[2], [3]]]),
     r"RateCurve\..*": Kind(["a", 5, ["a"], [NAN], None, [[1.0]]], []),
+    r"enable_lora\.layers": Kind([*NAME.wrong, [5], ["x"]], [None]),
     r"finetuning_optimizer\.rows": COUNT,
     r"RangeTest\.updates": Kind([*INTEGERS, 1, 0], [2, np.int64(3)]),
     r"SlantedTriangle\.ratio": Kind([*NUMBERS, 0.5, -1], [1, np.float32(8)]),
@@ -134,6 +135,7 @@ WITHOUT = {
     *("apply_quantization", "quantization_configs", "quantization_record"),
     *("quantization_words", "quantize_again", "quantize_layers", "quantize_model"),
     *("quantized_layers", "entry_index", "visible_entries", "is_lora"),
+    *("lora_layers", "restart_lora"),
     *("merged_weights", "output_layer", "follow_trainable"),
 }
 UNBOUND = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

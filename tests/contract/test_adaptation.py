@@ -7,11 +7,12 @@ import cases
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 import tiny
 from foreign_files import change_json
 
 import zoo
-from zoo.layers import enable_lora
+from zoo.layers import is_lora
 from zoo.tasks.signatures import float32_clone
 
 TEXTS, LABELS = tiny.make_texts(8, seed=4)
@@ -65,23 +66,75 @@ def test_int8_is_written_and_read(adapted, tmp_path):
         np.testing.assert_array_equal(again(x), expected)
 
 
-@pytest.mark.usefixtures("eagerly")
-@pytest.mark.shown("text_classifier-bert")
-def test_lora_trains_and_files_hold_it_merged(adapted, tmp_path):
-    task, columns, y, x = adapted
-    kinds = (keras.layers.Dense, keras.layers.Embedding)
-    if not any(type(layer) in kinds for layer in task._flatten_layers()):
+def adapt(task):
+    """Enables LoRA; skips a family whose backbone has recurrent layers only."""
+    try:
+        zoo.enable_lora(task, 2)
+    except ValueError as error:
+        assert "must have a trainable Dense or Embedding layer" in str(error)
+        kinds = {type(x) for x in task.backbone._flatten_layers() if x.trainable}
+        assert not kinds & {keras.layers.Dense, keras.layers.Embedding}
         pytest.skip("no layer that LoRA adapts")
+
+
+@pytest.mark.usefixtures("eagerly")
+@pytest.mark.shown("text_classifier-bert", "token_classifier-elmo", "translator")
+def test_lora_and_the_head_train(case, family, adapted, build_task, tmp_path):
+    """And only they; their file, presets and `.keras` files give the same outputs."""
+    task, columns, y, x = adapted
     before = np.asarray(task(x))
-    enable_lora(task, 2)
+    adapt(task)
+    np.testing.assert_allclose(task(x), before, atol=1e-6)
+    paths = {id(v): v.path for v in task.weights}
+    weights = {v.path: v.numpy() for v in task.weights}
+    trained = {v.path for v in task.trainable_weights}
+    assert trained and len(paths) == len(weights)
+    body = {v.path for v in task.backbone.weights if not is_lora(v)}
+    head = {v.path for v in build_task(case, family).trainable_weights} - body
+    assert {path for path in trained if "/lora_" not in path} == head
     task.compile(zoo.training.AdamW(1e-2))
     task.fit(columns, y, epochs=2, verbose=0)
+    changed = {v.path for v in task.weights if (v.numpy() != weights[v.path]).any()}
+    assert trained <= changed and not changed & body
     expected = np.asarray(task(x))
     assert np.abs(expected - before).max() > 1e-4
+    task.save_adapter(tmp_path / "adapter.safetensors")
+    size = (tmp_path / "adapter.safetensors").stat().st_size
+    counts = [v.numpy().size for v in task.weights if v.path not in body]
+    assert 4 * sum(counts) < size < 4 * sum(counts) + 9000
+    copy = build_task(case, family)
+    copy.load_adapter(tmp_path / "adapter.safetensors")
+    np.testing.assert_array_equal(copy(x), expected)
+    assert {v.path for v in copy.trainable_weights} == trained
     for copy in read_again(task, tmp_path):
         assert not [v.path for v in copy.weights if "lora" in v.path]
         np.testing.assert_allclose(copy(x), expected, atol=1e-5)
         copy.fit(columns, y, verbose=0)
+    task.fit(columns, y, verbose=0)  # goes on after it was saved
+
+
+@pytest.mark.shown("text_classifier-bert")
+def test_an_export_has_lora_merged(case, family, adapted, tmp_path):
+    task, columns, *_ = adapted
+    adapt(task)
+    random = np.random.default_rng(3)
+    for variable in task.weights:
+        if is_lora(variable):
+            variable.assign(random.normal(0, 0.3, variable.shape))
+    version = task.export(tmp_path / "model")
+    stored = tf.train.list_variables(str(version / "variables" / "variables"))
+    sizes = [np.prod(shape) for name, shape in stored if "VARIABLE_VALUE" in name]
+    plain = [v.numpy().size for v in task.weights if not is_lora(v)]
+    assert sizes and sum(sizes) <= sum(plain) + 100
+    expected = task.answer(columns)
+    loaded = tf.saved_model.load(str(version))
+    served = loaded.signatures["serving_default"]
+    columns = columns if isinstance(columns, tuple) else (columns,)
+    inputs = zip(task.columns, columns, strict=False)
+    found = served(**{name: tf.constant(column) for name, column in inputs})
+    for key, value in expected.items():
+        if value.dtype.kind == "f":
+            np.testing.assert_allclose(found[key], value, atol=1e-6, err_msg=key)
 
 
 def test_a_copy_in_float32_has_lora_merged(build_task, tmp_path):
@@ -89,10 +142,11 @@ def test_a_copy_in_float32_has_lora_merged(build_task, tmp_path):
     task = build_task(cases.TASKS[0])
     task.save_to_preset(tmp_path / "preset")
     half = zoo.from_preset(tmp_path / "preset", dtype="mixed_bfloat16")
-    enable_lora(half, 2)
+    zoo.enable_lora(half, 2)
+    random = np.random.default_rng(3)
     for variable in half.weights:
-        if "lora" in variable.path:
-            variable.assign(keras.ops.full_like(variable, 0.3))
+        if is_lora(variable):
+            variable.assign(random.normal(0, 0.3, variable.shape))
     found, before, expected = (
         model.predict(TEXTS, verbose=0) for model in (float32_clone(half), task, half)
     )

@@ -182,13 +182,13 @@ def test_exports_of_others(splitters, good_version, tmp_path):
     facts = unknown / "1" / "assets.extra" / "model.json"
     for text in (
         '{"columns": 3}',
-        '{"padding": {"count": 0, "x": 1}}',
+        '{"padded": ["count", "x"]}',
         "{",
         "[" * 9999,
     ):
         facts.write_text(text)
         model = ExportedModel(unknown)
-        assert model.columns == ("first", "second") and model.answer_pads == {}
+        assert model.columns == ("first", "second") and model.padded == ()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,12 @@ from zoo.backbone.steps import Steps
 from zoo.backbone.token_inputs import TokenInputs
 from zoo.backbone.weight_shapes import find_shapes, without_values
 from zoo.family import check_size
-from zoo.layers import quantize_again, quantize_model, quantized_layers
+from zoo.layers import (
+    quantize_again,
+    quantize_model,
+    quantized_layers,
+    restart_lora,
+)
 
 
 class Backbone(TokenInputs, Steps, keras.Model):
@@ -239,6 +244,11 @@ class Backbone(TokenInputs, Steps, keras.Model):
     def save_to_preset(self, directory, layout="zoo", dtype="float32", heads=None):
         """Writes a directory for `zoo.from_preset`; see `saving.save_preset`."""
         save_preset(self, None, directory, layout, dtype, heads)
+
+    def load_weights(self, filepath, *args, **kwargs):
+        """Reads a weight file of Keras, in which LoRA is merged, see `restart_lora`."""
+        super().load_weights(filepath, *args, **kwargs)
+        restart_lora(self)
 
     def save_assets(self, directory):
         """Adds the spare heads to a `.keras` file."""

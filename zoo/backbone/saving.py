@@ -16,7 +16,16 @@ from zoo.checks.user_warnings import warn_user
 from zoo.family import FAMILIES
 from zoo.files.whole_files import check_file_name, replacing
 from zoo.layers import is_lora, merged_weights, quantization_words, quantized_layers
-from zoo.presets import check_weights, read_preset, shipped_directory, write_preset
+from zoo.presets import (
+    check_weights,
+    is_address,
+    publishing,
+    read_preset,
+    repository_name,
+    shipped_directory,
+    write_card,
+    write_preset,
+)
 
 SPARE_HEADS = "spare_heads.safetensors"
 # What Keras writes into a directory with `zipped=False`.
@@ -31,7 +40,7 @@ def preset_variables(model):
 
 
 def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=None):
-    """Writes a preset directory, whole or not at all.
+    """Writes a preset to a directory or a hub, whole or not at all.
 
     A backbone, and a task that pretrains, also write the pretraining heads that came
     with the preset and that no task uses.
@@ -39,21 +48,38 @@ def save_preset(backbone, task, directory, layout="zoo", dtype="float32", heads=
     Args:
         backbone: `zoo.backbone.Backbone`, with its tokenizer if it has one.
         task: `zoo.tasks.Task` on the backbone, or None.
-        directory: path; must not exist, or be empty.
+        directory: path; must not exist, or be empty. Or `hf://owner/name`, a repository
+            of Hugging Face, which gets the files and a model card in one commit. If
+            there is none, a new one is made, with the visibility that is the default
+            of the owner; `huggingface_hub.create_repo` makes a private one before.
         layout: "zoo", or another layout that the family writes, e.g. "hugging_face".
         dtype: "float32" or, for layout "zoo", "float16", of weights that are not int8.
         heads: tuple of str, the heads that another layout than "zoo" gets. By default
             the task's own heads, and those others that the layout can hold.
 
     Raises:
-        FileExistsError: if the directory is not empty.
-        ValueError: if the layout or a head is unknown, the layout cannot hold the model
-            or `dtype`, a weight is not finite in `dtype`, or a layer is quantized, but
-            not to int8.
+        FileExistsError: if the directory is not empty, or the repository has files
+            that the preset lacks.
+        PermissionError: if nobody is logged in to Hugging Face, or may not write there.
+        OSError: if the disk is full, or the hub cannot be reached.
+        ValueError: if the address is malformed, the layout or a head is unknown, the
+            layout cannot hold the model or `dtype`, a weight is not finite in `dtype`,
+            or a layer is quantized, but not to int8.
     """
     check_values(str, layout=layout)
     check_values(Literal["float32", "float16"], dtype=dtype)
     check_values(list[str] | tuple[str, ...] | None, heads=heads)
+    if is_address(directory):
+        with publishing(directory) as place:
+            _write(backbone, task, place, layout, dtype, heads)
+            facts = card_facts(backbone, task, layout)
+            write_card(place, repository_name(directory), facts)
+    else:
+        _write(backbone, task, directory, layout, dtype, heads)
+
+
+def _write(backbone, task, directory, layout, dtype, heads):
+    """Writes a preset directory; see `save_preset`."""
     spare = backbone.spare_heads if task is None or task.pretrains else {}
     arrays = {**spare, **model_arrays(backbone, task)}
     record = task and task.preset_record()
@@ -101,6 +127,21 @@ def model_arrays(backbone, task=None):
     return {
         path: array if array.dtype == "int8" else array.astype("float32")
         for path, array in arrays.items()
+    }
+
+
+def card_facts(backbone, task, layout):
+    """What the card of a published model says, see `model_card`, a dict."""
+    return {
+        "family": backbone.family,
+        "parameters": sum(
+            array.size for array in model_arrays(backbone, task).values()
+        ),
+        "task": task and task.task_name,
+        "tag": task and task.files.pipeline_tag,
+        "labels": task and task.options.get("labels"),
+        "base": backbone.origin,
+        "layout": layout,
     }
 
 

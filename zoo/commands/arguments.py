@@ -164,6 +164,9 @@ def _check_new_model(path):
 
 
 def _check_new_preset(path):
+    if presets.is_address(path):
+        presets.repository_name(path)
+        return
     check_empty(path)
     check_writable_directory(path)
 
@@ -289,7 +292,8 @@ def check_recipe(preset, recipe, options):
     """Raises a usage error if options do not fit a recipe, or a preset."""
     if options.get("new_labels") and not os.fspath(preset).endswith(".keras"):
         raise click.UsageError("--new-labels needs a .keras file as PRESET.")
-    for name in ("keep_best", "class_weight", "freeze", "lora", "new_labels"):
+    training = ("keep_best", "class_weight", "freeze", "lora", "lora_layers")
+    for name in (*training, "new_labels"):
         if recipe is not None and options.pop(name, None):
             flag = name.replace("_", "-")
             raise click.UsageError(f"--{flag} cannot be given with --recipe.")

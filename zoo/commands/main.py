@@ -124,7 +124,7 @@ def info(preset, layout, file, languages):
 @click.option("--half", is_flag=True, help="Store float16, only in layout zoo.")
 @arguments.LANGUAGES
 def convert(source, output, written, task, heads, half, **choices):
-    """Convert a preset to another layout."""
+    """Convert a preset to another layout. OUTPUT may be hf://owner/name."""
     import zoo
 
     model = zoo.from_preset(source, None if task == "none" else task, **choices)
@@ -281,6 +281,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard):
     "--lora",
     "Train low-rank matrices of this rank (LoRA) in place of the backbone's weights.",
 )
+@click.option("--lora-layers", multiple=True, help="Names of layers for --lora.")
 @arguments.number_option(
     "--sequence-length",
     "Longer texts are truncated. Taggers and question answerers read them in windows "

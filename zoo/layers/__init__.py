@@ -23,7 +23,13 @@ from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
 from zoo.layers.heads import ComparedSegments, Pooling, output_layer
-from zoo.layers.lora import enable_lora, is_lora, merged_weights
+from zoo.layers.lora import (
+    enable_lora,
+    is_lora,
+    lora_layers,
+    merged_weights,
+    restart_lora,
+)
 from zoo.layers.maxout import Maxout
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import (
@@ -87,6 +93,7 @@ __all__ = [
     "entry_index",
     "get_activation",
     "is_lora",
+    "lora_layers",
     "merged_weights",
     "output_layer",
     "quantization_configs",
@@ -96,6 +103,7 @@ __all__ = [
     "quantize_layers",
     "quantize_model",
     "quantized_layers",
+    "restart_lora",
     "sinusoids",
     "visible_entries",
 ]

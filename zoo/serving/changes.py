@@ -13,7 +13,7 @@ FACTS = pathlib.PurePath("assets.extra", "model.json")
 _FACTS_SHAPE = {
     **{f"{name}?": [str] for name in ("labels", "columns", "answers", "table")},
     "sequence_length?": int,
-    "padding?": dict,
+    "padded?": list,
 }
 
 
@@ -26,8 +26,8 @@ def facts_file(**facts):
         columns: list of str, the inputs of `serving_default` in their order.
         answers, table: lists of str, the outputs that are an answer to one text, and
             those that become columns of a table; all outputs without them.
-        padding: dict of the name of an output (B, W), whose rows end in padding, to the
-            padding. The first one has strings.
+        padded: list of str, the outputs (B, W) whose rows end in padding. The first one
+            has strings.
     """
     facts = {name: value for name, value in facts.items() if value not in (None, {})}
     return {FACTS.name: json.dumps(facts, ensure_ascii=False)}

@@ -40,6 +40,7 @@ class ExportedModel:
         columns: tuple of str, the inputs, in the order of the task that was exported.
             Those of other exports are sorted.
         outputs: tuple of str, the names of the answers.
+        padded: tuple of str, the outputs (B, W) whose rows end in padding.
         facts: dict, see `zoo.serving.changes.facts_file`; empty for other exports.
 
     Raises:
@@ -68,8 +69,8 @@ class ExportedModel:
             columns = sorted(self._ends.inputs)
         self.columns, self.outputs = tuple(columns), tuple(self._ends.outputs)
         shapes = {name: end.shape for name, end in self._ends.outputs.items()}
-        pads = self.facts.get("padding", {}).items()
-        self.answer_pads = {n: p for n, p in pads if len(shapes.get(n) or ()) == 2}
+        padded = self.facts.get("padded", ())
+        self.padded = tuple(n for n in padded if len(shapes.get(n) or ()) == 2)
         self._timeout, self._loader = timeout, None
         self._lock = threading.Lock()  # one request at a time
 
@@ -114,7 +115,7 @@ class ExportedModel:
             parts.append(self.request({n: [c[row] for row in rows] for n, c in named}))
             for name, array in parts[-1].items():
                 self._check_rows(name, array, len(rows), parts[0][name])
-        return join_rows(parts, np.argsort(order), self.answer_pads)
+        return join_rows(parts, np.argsort(order))
 
     def request(self, inputs):
         """The answer to one request.
@@ -173,9 +174,7 @@ class ExportedModel:
     def _check_rows(self, name, array, count, first):
         """Raises ValueError unless an output has rows that can be joined."""
         fits = array.ndim > 0 and len(array) == count
-        if not fits or (
-            name not in self.answer_pads and array.shape[1:] != first.shape[1:]
-        ):
+        if not fits or name not in self.padded and array.shape[1:] != first.shape[1:]:
             raise ValueError(
                 "Every output must have a row for each text, and rows of one shape. "
                 f"Received: {name!r} of the shape {array.shape} for {count} texts, and "

@@ -20,7 +20,7 @@ def answer_texts(model, x, batch_size=None):
         answers = model.answers(keras.tree.map_structure(tf.constant, outputs))
         return {key: as_numpy(value) for key, value in answers.items()}
     order, parts = zip(*answer_parts(model, x, batch_size), strict=True)
-    return join_rows(parts, np.argsort(np.concatenate(order)), model.answer_pads)
+    return join_rows(parts, np.argsort(np.concatenate(order)))
 
 
 def answer_parts(model, x, batch_size=None, answer=None):

@@ -59,9 +59,6 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
             refuses text, and the task defines `answer_batch`.
         text_methods: tuple of str, the methods that take text if `predict` does not.
         predict_batch_size: int, the texts that `predict` and `answer` read together.
-        answer_pads: dict of the name of an answer (B, W) to its padding, for answers
-            whose length differs from text to text. The first one has strings, whose
-            padding is "".
         encodes: bool, whether the task reads the vectors of one sequence. Of a model
             that reads a source and writes a target, it has the encoder.
         pads_targets: bool, whether targets are rows with padding, whose weight is 0.
@@ -93,7 +90,6 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
     answers_tokens = True
     text_methods = ("answer",)
     predict_batch_size = 32
-    answer_pads = {}
     encodes = False
     pads_targets = False
 

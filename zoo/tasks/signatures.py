@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.checks.ranges import check_values
-from zoo.layers.lora import merged_weights
+from zoo.layers import lora_layers, merged_weights
 from zoo.serving import Signature, write_version
 from zoo.serving.changes import facts_file
 from zoo.serving.versions import check_version
@@ -26,7 +26,8 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
     not let the server pad them: `pad_variable_length_inputs` repeats the first value
     instead of 0.
 
-    The graph computes in float32 whatever the model's policy, without XLA.
+    The graph computes in float32 whatever the model's policy, without XLA. LoRA is
+    merged into the weights beside it.
 
     Args:
         task: `zoo.tasks.Task` with a tokenizer.
@@ -82,7 +83,7 @@ def export_facts(task, names, labels, sequence_length=None):
         columns=[*names],
         answers=task.files.answer_names,
         table=task.files.table_names,
-        padding=task.answer_pads,
+        padded=[*task.files.padded_names],
     )
 
 
@@ -105,14 +106,15 @@ def text_signature(method, names, texts):
 
 
 def float32_clone(task):
-    """The task, or its copy if it computes in 16 bits or has no preprocessor."""
+    """The task, or its copy if it has LoRA, 16 bits, or no preprocessor."""
     computed = {task.compute_dtype, *_compute_dtypes(task.backbone)}
-    if computed == {"float32"} and task.preprocessor is not None:
+    plain = computed == {"float32"} and not lora_layers(task)
+    if plain and task.preprocessor is not None:
         return task
     config = task.get_config()
     _set_float32(config["backbone"])
     clone = type(task).from_config(config)
-    values = merged_weights(task)  # the clone has no LoRA
+    values = merged_weights(task)
     clone.set_weights([values[id(v)] for v in task.weights if id(v) in values])
     return clone
 

@@ -16,7 +16,13 @@ from zoo.backbone.saving import (
 )
 from zoo.checkpoint import default_labels
 from zoo.checks.user_warnings import warn_user
-from zoo.layers import quantize_again, quantize_model, quantized_layers
+from zoo.layers import (
+    quantize_again,
+    quantize_model,
+    quantized_layers,
+    restart_lora,
+)
+from zoo.tasks.adapters import load_adapter, save_adapter
 from zoo.tasks.losses.logit_losses import LossError
 
 # Whether a new task is compiled; Keras compiles those that it loads from files.
@@ -78,6 +84,44 @@ class TaskSaving:
         """Writes a directory for `zoo.from_preset`, see `backbone.saving`."""
         self.backbone.tokenizer = self.tokenizer
         save_preset(self.backbone, self, directory, layout, dtype, heads)
+
+    def save_adapter(self, path):
+        """Writes LoRA and the head alone, with a record of the weights beside them.
+
+        The record names the shipped preset, if it is one, the checksum of the
+        backbone's weights without LoRA, rank, alpha and layers of LoRA, and the task.
+
+        Args:
+            path: str or path that ends in `.safetensors`; a file there is replaced.
+
+        Raises:
+            ValueError: if the name has another ending, the model has no LoRA of
+                `zoo.enable_lora`, or a weight is not finite.
+        """
+        save_adapter(self, path)
+
+    def load_adapter(self, path):
+        """Reads a file of `save_adapter`: enables LoRA as there, and sets the head.
+
+        The task must be made as the saved one was, with the same preset, labels and
+        other options, and it must not be trained before. A task with the same LoRA gets
+        the values of the file, so that one backbone can serve several adapters in turn.
+        Thresholds are those of the file. Compile the task before a further training.
+
+        Args:
+            path: str or path.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            ValueError: if the file is damaged, or belongs to another family, task,
+                head, backbone or LoRA. Then the task does not change.
+        """
+        load_adapter(self, path)
+
+    def load_weights(self, filepath, *args, **kwargs):
+        """Reads a weight file of Keras, in which LoRA is merged, see `restart_lora`."""
+        super().load_weights(filepath, *args, **kwargs)
+        restart_lora(self)
 
     def preset_record(self):
         """What a preset says of the task, a dict of plain values."""

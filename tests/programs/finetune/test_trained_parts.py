@@ -44,6 +44,14 @@ def test_lora_leaves_the_head(model):
     assert len(trained) > 10
 
 
+def test_lora_layers_need_a_rank(model):
+    train_parts(model, lora=2, lora_layers=("query",))
+    names = {w.path.split("/")[2] for w in model.trainable_weights if is_lora(w)}
+    assert names == {"query"}
+    with pytest.raises(ValueError, match="`lora_layers` needs a rank. Received: "):
+        train_parts(model, lora_layers=("query",))
+
+
 @pytest.mark.parametrize("name", ["block_9", "classifier", ""])
 def test_unknown_layers_are_errors(model, name):
     with pytest.raises(ValueError, match=f"`freeze` must name .* Received: '{name}'"):
@@ -89,13 +97,14 @@ def test_finetune_takes_them(sets, weight, wanted, tmp_path):
     output = tmp_path / "a.keras"
     command = ["finetune", str(tmp_path / "preset"), "--data", str(tmp_path / "a.tsv")]
     command += ["--output", str(output), "--epochs", "1", "--freeze", "block_0"]
-    command += ["--class-weight", weight, "--lora", "2"]
+    command += ["--class-weight", weight, "--lora", "2", "--lora-layers", "value"]
     command += ["--separator", "|"] if sets else []
     result = click.testing.CliRunner().invoke(main, command)
     assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "a_report/report.json").read_text())
     settings = report["settings"]
     assert settings["class weight"] == wanted and settings["lora"] == 2
+    assert settings["lora layers"] == ["value"]
     assert settings["freeze"] == ["block_0"]
     model = zoo.load_model(output)
     assert model.options.get("multi_label", False) == sets

@@ -55,7 +55,8 @@ class FitOptions(CheckedFields):
         keep_best: bool, whether the epoch with the best validation score is kept, and
             the training stops after two epochs without a better one.
         class_weight: "balanced", or a dict of labels to weights, see `Task.fit`.
-        freeze, lora: see `zoo.programs.finetune.trained_parts.train_parts`.
+        freeze, lora, lora_layers: see
+            `zoo.programs.finetune.trained_parts.train_parts`.
     """
 
     epochs: Size | None = None
@@ -67,6 +68,7 @@ class FitOptions(CheckedFields):
     class_weight: Literal["balanced"] | dict | None = None
     freeze: tuple[str, ...] = ()
     lora: Size | None = None
+    lora_layers: tuple[str, ...] = ()
 
 
 @numbers_checked(skip=("learning_rate",))
@@ -153,7 +155,7 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
     content = summarize(kind, parts, echo)
     model = load_one(preset, kind.task_name, seed=seed, **options)
     content |= prepare(model, parts, seed, echo)
-    train_parts(model, chosen.freeze, chosen.lora)
+    train_parts(model, chosen.freeze, chosen.lora, chosen.lora_layers)
     rate, decay = chosen.learning_rate, chosen.layer_decay
     if rate == AUTO_RATE:
         rate = search(model, parts["training"], decay, sizes, seed, echo)
@@ -169,7 +171,7 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
         "epochs": epochs,
         **{k.replace("_", " "): v for k, v in sizes.items() if v is not None},
     }
-    for name in ("class_weight", "freeze", "lora"):
+    for name in ("class_weight", "freeze", "lora", "lora_layers"):
         if value := getattr(chosen, name):
             settings[name.replace("_", " ")] = value
     if chosen.keep_best:

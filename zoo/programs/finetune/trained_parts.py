@@ -6,7 +6,7 @@ from zoo.layers import enable_lora
 ALL_GROUPS = "all"  # the groups of a backbone
 
 
-def train_parts(model, freeze=(), lora=None):
+def train_parts(model, freeze=(), lora=None, lora_layers=()):
     """Freezes groups of layers of a task's backbone, and adds LoRA to the others.
 
     The head is trained in full. Compile the task afterwards.
@@ -15,7 +15,8 @@ def train_parts(model, freeze=(), lora=None):
         model: task.
         freeze: iterable of str, layers whose groups are frozen, such as "block_0", see
             `Backbone.groups`; or "all", the whole backbone.
-        lora: int, the rank of `zoo.layers.enable_lora` for the backbone, or None.
+        lora: int, the rank of `zoo.enable_lora`, or None.
+        lora_layers: tuple of str, the layers with LoRA; all that can be if it is empty.
 
     Raises:
         ValueError: if there is no such layer, or LoRA has nothing to adapt.
@@ -34,4 +35,9 @@ def train_parts(model, freeze=(), lora=None):
         for layer in known if name == ALL_GROUPS else known[name]:
             layers[layer].trainable = False
     if lora is not None:
-        enable_lora(backbone, lora)
+        enable_lora(model, lora, lora_layers or None)
+    elif lora_layers:
+        raise ValueError(
+            f"`lora_layers` needs a rank. Received: {lora_layers} without `lora`. Give "
+            "a rank, on the command line `--lora 8`."
+        )

@@ -7,6 +7,7 @@ from keras import ops
 from zoo.checks.number_rules import check_layers
 from zoo.layers import Pooling
 from zoo.tasks.base import Task
+from zoo.tasks.files.text_files import TextFiles
 from zoo.tasks.heads.pooling import check_pooled_token
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.task_layers import check_encodes
@@ -65,6 +66,7 @@ class TextEmbedder(Task):
     """
 
     task_name = "text_embedder"
+    files = TextFiles("feature-extraction")
     output_kind = "numbers"
     encodes = True
     columns = ("text", "text_pair")

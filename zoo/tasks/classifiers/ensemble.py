@@ -12,6 +12,7 @@ from zoo.backbone.saving import check_keys, save_whole
 from zoo.checks.ranges import check_values
 from zoo.files.state_files import damaged, read_state
 from zoo.files.whole_files import filling
+from zoo.presets import is_address
 from zoo.serving import write_version
 from zoo.serving.versions import check_version
 from zoo.tasks.answering import answer_texts
@@ -71,7 +72,6 @@ class TextEnsemble(keras.Model):
     columns = TextClassifier.columns
     optional_columns = TextClassifier.optional_columns
     files = ClassFiles()
-    answer_pads = {}
 
     def __init__(self, members, name="text_ensemble"):
         members = list(members)
@@ -232,13 +232,18 @@ class TextEnsemble(keras.Model):
         """Writes a directory that `zoo.from_preset` reads: a preset for each member.
 
         Args:
-            directory: path; must not exist, or be empty.
+            directory: path; must not exist, or be empty. It cannot be a hub.
             dtype: "float32" or "float16", of the stored weights.
 
         Raises:
             FileExistsError: if the directory is not empty.
-            ValueError: if a weight is not finite.
+            ValueError: if a weight is not finite, or the path is an address.
         """
+        if is_address(directory):
+            raise ValueError(
+                f"An ensemble is written to a directory. Received: {directory!r:.120}. "
+                "Publish its members, or upload the directory with `huggingface_hub`."
+            )
         with filling(directory) as temporary:
             for path, member in zip(
                 member_paths(temporary, len(self.members)), self.members, strict=True

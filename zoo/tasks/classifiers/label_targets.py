@@ -33,7 +33,6 @@ class OneLabel:
     output_kind = "logits"
     target_spec = CLASS_NUMBERS
     files = ClassFiles()
-    answer_pads = {}
 
     def __init__(self, labels, label_smoothing=0.0):
         self.labels, self.label_smoothing = labels, label_smoothing
@@ -89,7 +88,6 @@ class LabelSets:
     """
 
     output_kind = LABEL_LOGITS
-    answer_pads = {"labels": "", "scores": 0.0}
 
     def __init__(self, labels, threshold=0.5, pos_weight=None, separator=None):
         self.labels = labels

@@ -152,11 +152,6 @@ class TextClassifier(SequenceTask):
         return self.label_targets.output_kind
 
     @property
-    def answer_pads(self):
-        """The padding of sets of labels; see `Task`."""
-        return self.label_targets.answer_pads
-
-    @property
     def target_spec(self):
         """That of encoded labels; see `Task`."""
         return self.label_targets.target_spec
@@ -216,8 +211,7 @@ class TextClassifier(SequenceTask):
         scores = tf.sigmoid(tf.cast(logits, tf.float32)).numpy()
         found = best_thresholds(data.labels() >= 0.5, scores, per_label)
         threshold = found.tolist() if per_label else found
-        self.label_targets.threshold = self.options["threshold"] = threshold
-        self.answer_function = None
+        self.files.set_calibrated(self, {"threshold": threshold})
         return threshold
 
 

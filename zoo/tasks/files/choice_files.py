@@ -14,6 +14,7 @@ from zoo.tasks.files.labelled_files import (
 class ChoiceFiles(LabelledFiles):
     """Files and scores of a multiple choice; labels are the numbers of choices."""
 
+    pipeline_tag = "multiple-choice"
     baselines = {
         "most frequent number": majority_label,
         "TF-IDF with logistic regression": tfidf_choice,

@@ -22,6 +22,7 @@ from zoo.tasks.files.labelled_files import LabelledFiles, scaled_logits
 class ClassFiles(NamedLabelFiles):
     """Files, scores and reports of a model whose outputs are a logit for each label."""
 
+    pipeline_tag = "text-classification"
     baselines = {
         "majority": majority_label,
         "TF-IDF with logistic regression": tfidf_label,

@@ -10,17 +10,17 @@ class ExportFiles(TextFiles):
     """Answers of an export; its facts say which outputs are in a row and in a table.
 
     Args:
-        outputs: names of the outputs.
-        facts: dict, see `zoo.serving.changes.facts_file`. Names of other outputs are
+        model: `zoo.serving.ExportedModel`. Names of other outputs in its facts are
             ignored: they are those of another signature.
     """
 
-    def __init__(self, outputs, facts):
+    def __init__(self, model):
         def known(names):
-            return tuple(name for name in names if name in outputs) or None
+            return tuple(name for name in names if name in model.outputs) or None
 
-        self.answer_names = known(facts.get("answers", ()))
-        self.table_names = known(facts.get("table", ()))
+        self.answer_names = known(model.facts.get("answers", ()))
+        self.table_names = known(model.facts.get("table", ()))
+        self.padded_names = model.padded
 
     def fingerprint(self, model):
         """See `TextFiles`."""
@@ -41,7 +41,7 @@ class ExportedTask(ExportedModel):
         super().__init__(directory, signature)
         self.check_takes_texts()
         self.required_columns = self.columns
-        self.files = ExportFiles(self.outputs, self.facts)
+        self.files = ExportFiles(self)
 
     def answer_file(self, data, output, text_column=None, pair_column=None, **options):
         """Adds answers to a table; see `zoo.tasks.Task.answer_file`."""

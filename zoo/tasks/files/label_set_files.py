@@ -56,11 +56,12 @@ class LabelSetFiles(NamedLabelFiles):
         separator: str, between the labels of a row of a file without lists.
     """
 
+    pipeline_tag = "text-classification"
     baselines = {
         "most frequent set": frequent_label_set,
         "TF-IDF with a logistic regression for each label": tfidf_label_sets,
     }
-    answer_names = ("labels", "scores")
+    answer_names = padded_names = ("labels", "scores")
 
     def __init__(self, separator=CHOSEN_SEPARATORS[0]):
         self.separator = separator
@@ -85,6 +86,11 @@ class LabelSetFiles(NamedLabelFiles):
     def calibrated(self, model):
         """The threshold of all labels."""
         return ("threshold",)
+
+    def set_calibrated(self, model, values):
+        """Sets the threshold, also where labels are made from scores."""
+        super().set_calibrated(model, values)
+        model.label_targets.threshold = values["threshold"]
 
     def calibrate(self, model, x, labels):
         """Finds the threshold with the best micro F1, see `find_thresholds`."""

@@ -74,10 +74,6 @@ class LabelledFiles(TextFiles):
         """Labels from a file, as `fit` takes them."""
         return labels
 
-    def calibrated(self, model):
-        """The arguments that `calibrate` chooses for this model, tuple of str."""
-        return ()
-
     def calibrate(self, model, x, labels):
         """Sets the arguments `calibrated` by held-out rows; returns their values."""
         return {}

@@ -10,6 +10,7 @@ from zoo.tasks.questions.true_answers import answer_texts
 class QuestionFiles(LabelledFiles):
     """Files and scores of a question answerer; labels are tuples of `Answer`."""
 
+    pipeline_tag = "question-answering"
     baselines = {
         "no answer": no_answers,
         "sentence with the rarest words of the question": most_similar_sentences,

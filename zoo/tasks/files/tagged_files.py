@@ -18,10 +18,11 @@ from zoo.tasks.taggers.word_answers import word_probabilities
 class TaggedFiles(LabelledFiles):
     """Files, scores, answers and reports of a tagger."""
 
+    pipeline_tag = "token-classification"
     baselines = {"most frequent tag of each word": most_frequent_tags}
     read_options = ("documents", "skip_empty_words")
     counted = "words"
-    answer_names = tuple(WORD_KEYS)
+    answer_names = padded_names = tuple(WORD_KEYS)
 
     def probabilities(self, model, x, temperature=1.0, batch_size=None):
         """See `TextFiles`: for each text (W, C); of "crf" the marginals."""

@@ -24,10 +24,16 @@ class TextFiles:
         answer_name: str, the name of the text that a task writes.
         answer_names: tuple of str, the names of the answers that are in a row; None for
             all.
+        padded_names: tuple of str, the answers (B, W) whose length differs from text to
+            text. The first one has strings, whose padding is "".
         table_names: tuple of str, those that are columns of a table; None for those of
             `answer_names`.
         stratified: bool, whether a row has one of a few labels, which all have their
             shares in the rows that are held out.
+        pipeline_tag: str, what the hub of Hugging Face calls the task, or None.
+
+    Args:
+        pipeline_tag: str, see above.
     """
 
     read = None
@@ -35,12 +41,26 @@ class TextFiles:
     answer_name = "text"
     answer_names = None
     table_names = None
+    padded_names = ()
     stratified = False
+    pipeline_tag = None
+
+    def __init__(self, pipeline_tag=None):
+        self.pipeline_tag = pipeline_tag or self.pipeline_tag
+
+    def calibrated(self, model):
+        """The arguments that held-out rows choose for this model, tuple of str."""
+        return ()
+
+    def set_calibrated(self, model, values):
+        """Sets the arguments `calibrated` of a model, a dict."""
+        model.options |= values
+        model.answer_function = None
 
     def answer_rows(self, model, x, batch_size=None):
         """Yields a dict of plain values for each row, what `answer` gives."""
         answers = model.answer(x, batch_size)
-        return plain_rows(answers, self.answer_names, model.answer_pads)
+        return plain_rows(answers, self.answer_names, self.padded_names)
 
     def table_rows(self, model, x, batch_size=None):
         """Yields a dict of the answers to each row that are columns of a table."""

@@ -12,6 +12,7 @@ class TranslatedFiles(LabelledFiles):
 
     Args:
         answer_name: str, the name of the written text.
+        pipeline_tag: str, see `TextFiles`.
     """
 
     baselines = {
@@ -20,7 +21,8 @@ class TranslatedFiles(LabelledFiles):
     }
     takes_target_file = True
 
-    def __init__(self, answer_name="translation"):
+    def __init__(self, answer_name="translation", pipeline_tag=None):
+        super().__init__(pipeline_tag)
         self.answer_name = answer_name
 
     def read(

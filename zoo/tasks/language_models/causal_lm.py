@@ -9,6 +9,7 @@ from keras import ops
 from zoo.data import Packer
 from zoo.tasks.answering import answer_compiled
 from zoo.tasks.base import Task
+from zoo.tasks.files.text_files import TextFiles
 from zoo.tasks.language_models.causal_batches import (
     ROW_OPTIONS,
     RowOptions,
@@ -83,6 +84,7 @@ class CausalLM(Task):
     """
 
     task_name = "causal_lm"
+    files = TextFiles("text-generation")
     output_kind = "logits"
     pads_targets = True
     answers_tokens = False

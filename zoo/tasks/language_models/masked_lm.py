@@ -12,6 +12,7 @@ from zoo.data.batching import as_written, check_epochs, epoch_numbers
 from zoo.layers import output_layer
 from zoo.tasks.answering import as_numpy
 from zoo.tasks.base import Task
+from zoo.tasks.files.text_files import TextFiles
 from zoo.tasks.inputs.text_batches import read_batch
 from zoo.tasks.inputs.texts import TextDataset
 from zoo.tasks.losses.label_smoothing import SmoothedCrossentropy
@@ -73,6 +74,7 @@ class MaskedLM(Task):
     """
 
     task_name = "masked_lm"
+    files = TextFiles("fill-mask")
     output_kind = "logits"
     pads_targets = True
     columns = ("text", "text_pair")

@@ -99,7 +99,6 @@ class TokenClassifier(Task):
     encodes = True
     answers_tokens = False
     text_methods = ("answer", "tag", "entities")
-    answer_pads = {"tags": "", "scores": 0.0, "words": "", "begins": -1, "ends": -1}
     packer = WordWindowPacker
 
     def __init__(

@@ -50,7 +50,7 @@ class Summarizer(Translator):
     writer_class = SummaryWriter
     columns = ("text",)
     text_methods = ("summarize", "answer")
-    files = TranslatedFiles("summary")
+    files = TranslatedFiles("summary", "summarization")
 
     def summarize(
         self, texts, batch_size=None, return_scores=False, stream=False, **options

@@ -72,7 +72,7 @@ class Translator(Task):
     packer = SourcePacker
     answers_tokens = False
     text_methods = ("translate", "answer")
-    files = TranslatedFiles()
+    files = TranslatedFiles(pipeline_tag="translation")
 
     def __init__(
         self,
