@@ -133,6 +133,8 @@ class Task(keras.Model):
         dtype: Literal["float32", "float16"] = "float32",
         heads: Any = None,
     ) -> None: ...
+    def save_adapter(self, path: Path) -> None: ...
+    def load_adapter(self, path: Path) -> None: ...
     def export(
         self,
         directory: Path,
@@ -497,6 +499,12 @@ def probe(
     limit: int | None = 2000,
     **options: Any,
 ) -> Any: ...
+def enable_lora(
+    model: Any,
+    rank: int,
+    layers: str | Sequence[str] | None = None,
+    alpha: float | None = None,
+) -> None: ...
 def evaluate_suite(
     preset: Any,
     data: Path,

@@ -141,9 +141,8 @@ class Splitter(tf.Module):
 def splitters(tmp_path_factory):
     """Directories of the same export, with and without the facts of a task."""
     root, splitter = tmp_path_factory.mktemp("splitters"), Splitter()
-    padding = {"words": "", "ends": -1}
     facts = {"columns": ["second", "first"], "answers": ["words", "ends"]}
-    splitter.export(root / "known", **facts, table=["words"], padding=padding)
+    splitter.export(root / "known", **facts, table=["words"], padded=["words", "ends"])
     splitter.export(root / "unknown")
     return root
 
@@ -255,7 +254,7 @@ def test_a_stopped_table_is_continued_with_the_same_version_only(
     with ExportedTask(version_copy) as task:
         part = WrittenPart(output, "answers", task.fingerprint(), iter([]))
         row = {"label": "stored", "logits": [0.0, 1.0]}
-        part.add(["good film"], json.dumps(row).encode() + b"\n")
+        part.add([repr(("good film",))], json.dumps(row).encode() + b"\n")
     stored = [path.read_bytes() for path in (part.path, part.record)]
     run("predict", version_copy, "--data", data, "--output", output)
     assert output.read_bytes().splitlines()[2:] == whole.splitlines()[2:]
@@ -271,7 +270,7 @@ def test_rows_of_answers():
     names = np.array([["b", "a"], ["", ""]], object)
     scores = np.array([[0.9, 0.7], [0, 0]])
     answers = {"scores": scores, "labels": names, "all": scores}
-    rows = list(plain_rows(answers, ["labels", "scores"], {"labels": "", "scores": 0}))
+    rows = list(plain_rows(answers, ["labels", "scores"], ["labels", "scores"]))
     assert rows[0] == {"labels": ["b", "a"], "scores": [0.9, 0.7]}
     assert rows[1] == {"labels": [], "scores": []}
     assert list(plain_rows(answers))[1]["labels"] == ["", ""]

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-
 # What fills up answers (B, W) whose widths differ, by `dtype.kind`.
 PADDING = {"O": "", "f": 0.0, "i": -1}
 

@@ -11,9 +11,8 @@ from zoo.serving.versions import find_versions, parse_version
 
 FACTS = pathlib.PurePath("assets.extra", "model.json")
 _FACTS_SHAPE = {
-    **{f"{name}?": [str] for name in ("labels", "columns", "answers", "table")},
+    **dict.fromkeys(("labels?", "columns?", "answers?", "table?", "padded?"), [str]),
     "sequence_length?": int,
-    "padded?": list,
 }
 
 
@@ -29,7 +28,7 @@ def facts_file(**facts):
         padded: list of str, the outputs (B, W) whose rows end in padding. The first one
             has strings.
     """
-    facts = {name: value for name, value in facts.items() if value not in (None, {})}
+    facts = {name: value for name, value in facts.items() if value not in (None, [])}
     return {FACTS.name: json.dumps(facts, ensure_ascii=False)}
 
 

@@ -232,7 +232,7 @@ def prepare(model, parts, seed, echo):
     """
     for _, labels in parts.values():
         model.encode_labels(model.files.parse_labels(labels))
-    tokens = describe_tokens(model, parts)
+    tokens, files = describe_tokens(model, parts), model.files
     # The next line takes the place of the warning, but targets are not counted in it.
     model.truncation_reported = tokens["truncated"] and tokens["longer"] > 0
     echo(tokens_line(tokens))
@@ -243,12 +243,11 @@ def prepare(model, parts, seed, echo):
         notes.append(
             f"The baselines are trained on {len(rows):,} of {len(labels):,} rows."
         )
-    held_out, truth = model.files.rows_to_score(model, *list(parts.values())[-1])
+    held_out, truth = files.rows_to_score(model, *list(parts.values())[-1])
     sample = take(texts, labels, rows)
     found = predict_baselines(model, sample, held_out, notes.append)
     for note in notes:
         echo(note)
-    files = model.files
     baselines = {k: files.assess(model, truth, *pair) for k, pair in found.items()}
     for name, assessed in baselines.items():
         echo(f"{name}, {list(parts)[-1]}: {format_scores(assessed.values())}")
