@@ -38,7 +38,7 @@ OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 # What a module may import: from zoo, and from other packages. Every module may import
 # those of `EVERYWHERE`; a room of models may also import itself, and a package its own
 # modules.
-EVERYWHERE = {"files", "checks", "keras_internals", "lazy_names"}
+EVERYWHERE = {"files", "checks", "keras_internals"}
 RULES = {
     **dict.fromkeys(EVERYWHERE, (set(), {"numpy"})),
     "keras_internals": (set(), {"tensorflow_text"}),
@@ -92,7 +92,6 @@ GENERIC = {
 }
 # These import other packages, which may be absent, by name.
 OPTIONAL_PACKAGES = ("zoo/evaluation/glue_scores.py", "zoo/commands/main.py")
-IMPORTERS = ("zoo/lazy_names.py", *OPTIONAL_PACKAGES)
 
 
 def rule_of(path):
@@ -179,7 +178,7 @@ def only_the_registry_turns_a_string_into_a_class(path):
         if isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", None))
             assert called not in ("__import__", "eval", "exec")
-            assert called != "import_module" or name(path) in IMPORTERS
+            assert called != "import_module" or name(path) in OPTIONAL_PACKAGES
         if isinstance(node, ast.ImportFrom):
             assert "TASKS" not in {alias.name for alias in node.names}
 

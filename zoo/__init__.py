@@ -3,7 +3,8 @@
 Names are imported when they are first used, so `import zoo` does not import TensorFlow.
 """
 
-from zoo.lazy_names import lazy_names
+import importlib
+
 from zoo.tasks import MODULES as _TASKS
 
 __version__ = "0.2.0"
@@ -47,4 +48,18 @@ _MODULES = (
 )
 
 __all__ = ["__version__", *_PLACES, *_MODULES]
-__getattr__, __dir__ = lazy_names(__name__, {**_PLACES, **dict.fromkeys(_MODULES)})
+
+
+def __getattr__(name):
+    if name in _PLACES:
+        value = getattr(importlib.import_module(_PLACES[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"zoo.{name}")
+    else:
+        raise AttributeError(f"module 'zoo' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

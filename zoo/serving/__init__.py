@@ -3,7 +3,7 @@
 Neither this package nor the doctor imports TensorFlow or Keras.
 """
 
-from zoo.lazy_names import lazy_names
+import importlib
 
 _MODULES = {
     "Finding": "lint",
@@ -20,6 +20,14 @@ _MODULES = {
 }
 
 __all__ = list(_MODULES)
-__getattr__, __dir__ = lazy_names(
-    __name__, {name: f"{__name__}.{module}" for name, module in _MODULES.items()}
-)
+
+
+def __getattr__(name):
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    return getattr(module, name)
+
+
+def __dir__():
+    return sorted(__all__)

@@ -16,7 +16,7 @@ The way of one text, as a reader may follow it in eight files:
    SavedModel with strings as its inputs.
 """
 
-from zoo.lazy_names import lazy_names
+import importlib
 
 # The tasks and their modules, in the order of registration. `zoo` has these names, too,
 # and nothing is imported before one of them is used.
@@ -45,16 +45,22 @@ _OTHERS = {
 }
 
 __all__ = [*MODULES, *_OTHERS]
-_find, __dir__ = lazy_names(
-    __name__,
-    {name: f"{__name__}.{module}" for name, module in {**MODULES, **_OTHERS}.items()},
-)
 
 
 def __getattr__(name):
     """Imports and registers all tasks, when the first name is used."""
-    if name in __all__:
-        register_task = _find("register_task")
+    if not name.startswith("_"):
+        found = {
+            item: getattr(importlib.import_module(f"zoo.tasks.{module}"), item)
+            for item, module in {**_OTHERS, **MODULES}.items()
+        }
         for task in MODULES:
-            register_task(_find(task))
-    return _find(name)
+            found["register_task"](found[task])
+        globals().update(found)
+    if name not in globals():
+        raise AttributeError(f"module 'zoo.tasks' has no attribute {name!r}")
+    return globals()[name]
+
+
+def __dir__():
+    return sorted(__all__)

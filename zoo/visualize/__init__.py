@@ -3,8 +3,9 @@
 The names are imported when they are first used, since only the plots need matplotlib.
 """
 
+import importlib
+
 from zoo.checks.extras import missing_package
-from zoo.lazy_names import lazy_names
 
 _PLACES = {
     "Attention": "zoo.visualize.attention_view",
@@ -27,12 +28,16 @@ _PLACES = {
 
 __all__ = [*_PLACES]
 
-_find, __dir__ = lazy_names(__name__, _PLACES)
+
+def __dir__():
+    return sorted(__all__)
 
 
 def __getattr__(name):
+    if name not in _PLACES:
+        raise AttributeError(f"module 'zoo.visualize' has no attribute {name!r}")
     try:
-        return _find(name)
+        return getattr(importlib.import_module(_PLACES[name]), name)
     except ModuleNotFoundError as error:
         message = missing_package(f"{name} needs", error.name, "quickstart")
         raise ImportError(message) from error
