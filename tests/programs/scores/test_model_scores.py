@@ -253,15 +253,15 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_what_cannot_be_scored_is_one_line(models, monkeypatch, name):
+def test_what_cannot_be_scored_is_one_line(models, monkeypatch, tmp_path, name):
     monkeypatch.chdir(models)
     model, data, compare, message = ERRORS[name]
     options = ("--compare", f"{compare}.keras") if compare else ()
-    options += ("--report", "report")
+    options += ("--report", tmp_path / "report")
     output = run("evaluate", f"{model}.keras", "--data", data, *options, code=1)
     (line,) = output.splitlines()
     assert line.startswith("Error: ") and message in line
-    assert not (models / "report").exists()
+    assert not (tmp_path / "report").exists()
 
 
 def test_few_rows_and_other_labels(models, monkeypatch, tmp_path):
