@@ -72,16 +72,19 @@ def answer_table(
         bar.add(part.state["rows"])
         rows = itertools.islice(texts_of(table, columns), part.state["rows"], None)
         while block := list(itertools.islice(rows, ROWS_IN_BLOCK)):
-            x = tuple(map(list, zip(*block, strict=True)))
-            x = x[0] if len(x) == 1 else x
-            found = model.files.table_rows(model, x, batch_size)
-            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in found]
-            part.add(map(repr, block), "".join(lines).encode())
+            part.add(map(repr, block), _answers(model, block, batch_size))
             bar.add(len(block))
         part.check_size()
         _write(table, output, part.path, schema)
         part.remove()
     return count
+
+
+def _answers(model, block, batch_size):
+    """The answers to rows of texts, as lines of JSON in bytes."""
+    x = tuple(map(list, zip(*block, strict=True)))
+    found = model.files.table_rows(model, x[0] if len(x) == 1 else x, batch_size)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found).encode()
 
 
 def fingerprint(model):
