@@ -69,6 +69,7 @@ READ = {
     "line breaks in TSV": ("a.tsv", table(BREAKS, "\t", quoted=BREAKS), BREAKS),
     "line breaks in a name": ("a.csv", table(TWO, header=BREAK_IN_NAME), TWO),
     "quotes of TSV": ("a.tsv", table(['"a', 'b "c"'], "\t"), ['"a', 'b "c"']),
+    "pairs of quotes": ("a.tsv", table(['"a"', 'b "c"'], "\t"), ['"a"', 'b "c"']),
     "a CR in a text of TSV": ("a.tsv", table(["a\rb"], "\t"), ["a\rb"]),
     "other line breaks": ("a.tsv", table(["a\u2028\x85b"], "\t"), ["a\u2028\x85b"]),
     "a long text": ("a.csv", table(LONG), LONG),
