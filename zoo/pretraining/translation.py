@@ -109,6 +109,7 @@ class Translation(StagedObjective):
 
     Attributes:
         train: two lists of str, the sources and the targets.
+        num_pairs: int, the first of them that are single pairs.
         lengths: int (N, 2), tokens of both texts, with the end.
         valid: dict of file name to such lists.
         sizes: list of int, the mean number of tokens of an update, for each update.
@@ -131,6 +132,7 @@ class Translation(StagedObjective):
         held_out = find_held_out(data, recipe.valid)
         self.valid = {name: self._read([path]) for name, path in held_out.items()}
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer(output / MODEL)
+        self.num_pairs = len(self.train[0])
         self.train = self._with_joined_rows()
         sources, targets = self.train[0], self._target_texts()
         sides = (self.tokenizer, sources), (self.tokenizer.targets, targets)
@@ -241,12 +243,13 @@ class Translation(StagedObjective):
     def finished(self, model):
         """Makes a copy of the model with the config for fine-tuning.
 
-        It knows the longest source, see `zoo.Translator`.
+        It knows the longest source of a single pair, see `zoo.Translator`.
         """
         longest = model.backbone.config.max_sequence_length
         options = {**model.options, "sequence_length": longest}
         chosen = self._chosen(self.recipe.sequence_length)
-        options["longest_source"] = int(self.lengths[chosen, 0].max())
+        single = self.lengths[chosen[chosen < self.num_pairs], 0]
+        options["longest_source"] = int(single.max(initial=1))
         return finished_model(self.recipe, model, self.task, **options)
 
 

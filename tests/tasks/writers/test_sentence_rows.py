@@ -10,6 +10,7 @@ from tiny_translator import make_translator
 
 import zoo
 from zoo.serving import ask
+from zoo.tasks.inputs.text_batches import token_lengths
 from zoo.tasks.writers.sentence_rows import SentenceRows, write_in_parts
 
 SENTENCES = ["The film was good.", "A", "Superb and not boring!", "So fine?"]
@@ -114,21 +115,23 @@ def test_wrong_values(translator, value):
 
 
 def test_a_sentence_that_is_longer_than_the_training_is_a_warning(tmp_path):
-    model = make_translator(
-        generation={"extra_tokens": 4, **SPLIT}, longest_source=12, scale=0
-    )
+    text, shorter = "superb good film", "A good film. A film"
+    (length,) = token_lengths(make_translator(scale=0), [tf.constant([text])])
+    longest = int(length) - 1
+    model = make_translator(generation=SPLIT, longest_source=longest, scale=0)
     model.save_to_preset(tmp_path / "preset")
-    assert zoo.from_preset(tmp_path / "preset").options["longest_source"] == 12
-    text = "good film " * 6
-    message = "1 of 3 sentences are longer than 12 tokens"
+    assert zoo.from_preset(tmp_path / "preset").options["longest_source"] == longest
+    message = f"1 of 3 sentences are longer than {longest} tokens"
     options = {"max_new_tokens": 1}
     for call in (model.answer, lambda x: model.translate(x, **options)) * 2:
         with pytest.warns(UserWarning, match=message) as found:
-            call(["A film. Good", text])
+            call([shorter, text])
         assert len(found) == 1
+    with pytest.warns(UserWarning, match="1 of 1 sentences are longer"):
+        model.translate([shorter], split_sentences=False, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.translate(["A film. Good. " * 5, ""], **options)
+        model.translate([shorter, ""], **options)
         make_translator(scale=0).translate([text], **options)
     with pytest.raises(ValueError, match="`longest_source` must be"):
         make_translator(longest_source=0)

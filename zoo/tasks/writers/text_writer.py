@@ -290,20 +290,21 @@ class TextWriter:
         options = self.generation_options(**options)
         (texts,) = self.task.text_columns(texts)
         rows = SentenceRows.of_texts(texts, options.split_sentences)
-        if stream:
-            if options.num_beams > 1 or options.num_return > 1 or return_scores:
-                raise ValueError(
-                    "With `stream=True`, there is one output for each text, without "
-                    f"beams and scores. Received: num_beams={options.num_beams}, "
-                    f"num_return={options.num_return}, return_scores={return_scores}. "
-                    "Leave them out."
-                )
-            return stream_rows(self, texts, rows, options)
+        if stream and (
+            options.num_beams > 1 or options.num_return > 1 or return_scores
+        ):
+            raise ValueError(
+                "With `stream=True`, there is one output for each text, without beams "
+                f"and scores. Received: num_beams={options.num_beams}, num_return="
+                f"{options.num_return}, return_scores={return_scores}. Leave them out."
+            )
         lengths = self.read_lengths(rows.sentences, options)
+        if stream:
+            return stream_rows(self, texts, rows, options)
         size = rows_at_once(batch_size, rows_in_batch(options))
         repeats = rows.repeats(texts)
         found = write_texts(self, rows.sentences, repeats, lengths, size, options)
-        found = rows.join_lists(found)
+        found = rows.join_lists(found) if options.split_sentences else found
         if not several:
             found = [(texts[0], scores[0]) for texts, scores in found]
         texts, scores = map(list, zip(*found, strict=True)) if found else ([], [])
@@ -325,8 +326,8 @@ class TextWriter:
         if longer:
             warn_user(
                 f"{longer} of {known} sentences are longer than {learned} tokens, the "
-                "longest text of the training. What is written for them may be wrong "
-                "or incomplete. Shorten them."
+                "longest one of the training. What is written for them may be wrong or "
+                "incomplete. Shorten them."
             )
         return lengths
 

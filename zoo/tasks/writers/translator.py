@@ -45,8 +45,8 @@ class Translator(Task):
         generation: dict, the defaults of `translate`, see
             `zoo.generation.GenerationOptions`. Without `extra_tokens`, a text has at
             most 50 tokens more than its source, as in the paper.
-        longest_source: int, tokens of the longest source of the training, its end
-            included, or None. Of longer sentences, `translate` and `answer` warn.
+        longest_source: int, tokens of the longest sentence of the training, its end
+            included, or None. Of longer ones, `translate` and `answer` warn.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
