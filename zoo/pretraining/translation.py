@@ -35,6 +35,7 @@ from zoo.text import (
 from zoo.text.words.word_tokenizer import SPECIALS
 
 MODEL = "sentencepiece.model"
+JoinedShare = Annotated[float, Range("a number in [0, 0.9]", lambda x: 0 <= x <= 0.9)]
 SeveralPairs = Annotated[int, Range("in [2, 100]", lambda n: 2 <= n <= 100)]
 MIN_COUNT = 2  # how often a word of the source must occur to have an id
 # The mean square of the components of word vectors at the start. Inputs of this size
@@ -71,8 +72,8 @@ class TranslationOptions(WritingOptions):
             case, with a model for the target, see `zoo.text.BitextTokenizer`.
         vectors: dict, of the word vectors at the start, see
             `zoo.pretraining.learned_vectors.learn_vectors`; {} for random ones.
-        joined: float in [0, 1), the share of the training rows that are several pairs,
-            see `join_pairs`.
+        joined: float in [0, 0.9], the share of the training rows that are several
+            pairs, see `join_pairs`.
         most_joined: int, the most pairs of such a row.
         label_smoothing, smoothing_kind, generation: of `zoo.Translator`.
     """
@@ -80,7 +81,7 @@ class TranslationOptions(WritingOptions):
     columns: tuple[Count, Count] = (0, 1)
     source: Literal["pieces", "words"] = "pieces"
     vectors: dict = dataclasses.field(default_factory=dict)
-    joined: Probability = 0.0
+    joined: JoinedShare = 0.0
     most_joined: SeveralPairs = 6
 
     def __post_init__(self):

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import tensorflow as tf
+from tiny_cove import make_cove_translator
 from tiny_translator import make_translator
 
 import zoo
@@ -57,16 +58,31 @@ def test_a_text_has_the_translations_of_its_sentences(translator, way):
     assert small[0] == texts
 
 
-def test_answers_and_an_export_are_the_translations(translator, tmp_path):
-    texts, scores = translator.translate(TEXTS, return_scores=True)
-    assert texts != translator.translate(TEXTS, split_sentences=False)
-    for found in (
-        translator.answer(TEXTS),
-        ask(translator.export(tmp_path / "m"), {"source": np.array(TEXTS, object)}),
-    ):
-        assert found["translation"].tolist() == texts
-        np.testing.assert_allclose(found["score"], scores, rtol=1e-4)
+def test_answers_are_the_translations(translator):
+    check_answers(translator, translator.answer(TEXTS))
     assert translator.answer([])["translation"].shape == (0,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [make_translator, make_cove_translator])
+def test_an_export_answers_the_translations(make, tmp_path):
+    translator = make(generation={"extra_tokens": 4, "num_beams": 3, **SPLIT})
+    version = translator.export(tmp_path / "model")
+    check_answers(translator, ask(version, {"source": np.array(TEXTS, object)}))
+    (answer,) = ask(version, {"source": np.array(["A b. " * 200], object)})[
+        "translation"
+    ]
+    assert answer == translator.translate(["A b. " * 200])[0]
+    failed = [found for found in zoo.serving.diagnose(version) if not found.passed]
+    assert not failed, zoo.serving.format_findings(failed)
+
+
+def check_answers(translator, found):
+    """Checks that the answers to the texts are their translations."""
+    texts, scores = translator.translate(TEXTS, return_scores=True)
+    assert found["translation"].tolist() == texts
+    np.testing.assert_allclose(found["score"], scores, rtol=1e-4)
+    assert texts != translator.translate(TEXTS, split_sentences=False)
 
 
 @pytest.mark.slow
@@ -87,6 +103,7 @@ def test_a_stream_grows_sentence_after_sentence(translator):
     assert list(translator.translate([], stream=True)) == []
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_the_option_is_stored_and_a_call_may_change_it(translator, tmp_path):
     translator.save_to_preset(tmp_path / "preset")
     loaded = zoo.from_preset(tmp_path / "preset")
