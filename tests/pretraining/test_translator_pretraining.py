@@ -165,9 +165,9 @@ def test_a_preset_knows_its_longest_source(finished, data, tmp_path):
 
 def test_wrong_options():
     for value in (0.91, -0.1, "half", np.nan):
-        with pytest.raises(ValueError, match=r"`joined` must be .*\[0, 0\.9\]"):
+        with pytest.raises(ValueError, match=r"`joined` .*in \[0, 0\.9\]"):
             recipe(joined=value)
-    with pytest.raises(ValueError, match=r"`most_joined` must be .*\[2, 100\]"):
+    with pytest.raises(ValueError, match=r"`most_joined` .*in \[2, 100\]"):
         recipe(most_joined=1)
     with pytest.raises(ValueError, match="one of.*'pieces'.*Received: 'letters'"):
         recipe(source="letters")
