@@ -36,7 +36,7 @@ from zoo.text.words.word_tokenizer import SPECIALS
 
 MODEL = "sentencepiece.model"
 JoinedShare = Annotated[float, Range("a number in [0, 0.9]", lambda x: 0 <= x <= 0.9)]
-SeveralPairs = Annotated[int, Range("in [2, 100]", lambda n: 2 <= n <= 100)]
+SeveralPairs = Annotated[int, Range("an integer in [2, 100]", lambda n: 2 <= n <= 100)]
 MIN_COUNT = 2  # how often a word of the source must occur to have an id
 # The mean square of the components of word vectors at the start. Inputs of this size
 # use the range of the gates of an LSTM.
