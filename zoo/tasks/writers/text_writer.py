@@ -260,8 +260,9 @@ class TextWriter:
 
         Args:
             texts: list of str, or what `predict` takes, but no dataset.
-            batch_size: int, texts that are written together; by default 64, or fewer
-                with beams. Two batches are written at once.
+            batch_size: int, texts, or sentences if they are split, that are written
+                together; by default 64, or fewer with beams. Two batches are written at
+                once.
             return_scores: bool, whether to return the scores too.
             stream: bool, whether to return a generator. It has the texts so far, list
                 of str, after every token. All texts are one batch.
