@@ -1,7 +1,7 @@
 """The tables of translators and parsers."""
 
 from benchmarks.tables import trees
-from benchmarks.tables.translations import score_table, shown_table
+from benchmarks.tables.translations import join_paragraphs, score_table, shown_table
 
 
 def test_scores_stand_beside_the_baseline_with_intervals():
@@ -18,6 +18,21 @@ def test_scores_stand_beside_the_baseline_with_intervals():
     assert first.startswith("| worse |") and second.startswith("| beam 4 | 100.0 ")
     assert float(first.split("|")[-2]) < 0.05 and second.split("|")[-2].strip() == ""
     assert any("smooth:exp" in line for line in rest)
+    assert second.split("|")[-3].strip() == "8"
+
+
+def test_a_paragraph_has_each_sentence_once_and_references_of_all():
+    sources = [f"S{number}." for number in range(60)]
+    references = [[f"{k} of {n}." for k in range(1 + n % 6)] for n in range(60)]
+    texts, several = join_paragraphs(sources, references)
+    assert sorted(" ".join(texts).split()) == sorted(sources)
+    assert join_paragraphs(sources, references) == (texts, several)
+    assert all(2 <= len(text.split()) <= 8 for text in texts[:-1])
+    for text, targets in zip(texts, several, strict=True):
+        numbers = [int(word[1:-1]) for word in text.split()]
+        assert len(targets) == min(max(1 + n % 6 for n in numbers), 4)
+        for k, target in enumerate(targets):
+            assert target == " ".join(f"{k % (1 + n % 6)} of {n}." for n in numbers)
 
 
 def test_every_fiftieth_sentence_is_shown():

@@ -15,7 +15,7 @@ import zoo
 from zoo import pretraining
 from zoo.checkpoint import read_vectors
 from zoo.pretraining import Recipe
-from zoo.pretraining.translation import MEAN_SQUARE, Translation
+from zoo.pretraining.translation import MEAN_SQUARE, Translation, join_pairs
 
 VECTORS = {"texts": ["more.txt", "train.tsv.gz"], "embedding_dim": 6, "epochs": 1}
 CONFIG = {key: tiny.COVE_CONFIG[key] for key in ("lstm_dim", "target_embedding_dim")}
@@ -26,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*were truncated")
 def recipe(config=(), stages=((12, 8, 4),), **options):
     vectors = {**VECTORS, "minimum": 2, "lowercase": True}
     objective = {"name": "translator", "source": "words", "vectors": vectors}
+    objective |= {"joined": 0.4, "most_joined": 3}
     return Recipe(
         family="cove",
         objective={**objective, **options},
@@ -138,7 +139,36 @@ def test_without_vectors_the_words_are_those_of_the_source(data, tmp_path):
     assert not (tmp_path / "vectors.txt").exists()
 
 
+def test_joined_rows_are_several_pairs_in_the_same_order(data, tmp_path):
+    sources, targets = (list(map(str, range(50))), [f"t{n}" for n in range(50)])
+    found = join_pairs(sources, targets, 200, 4, seed=1)
+    assert found == join_pairs(sources, targets, 200, 4, seed=1)
+    assert found != join_pairs(sources, targets, 200, 4, seed=2)
+    for source, target in zip(*found, strict=True):
+        assert [f"t{n}" for n in source.split()] == target.split()
+    assert {len(source.split()) for source in found[0]} == {2, 3, 4}
+    run = Translation(recipe(), data, tmp_path)
+    single, joined = (
+        [side[part] for side in run.train] for part in (slice(80), slice(80, None))
+    )
+    assert single == list(Translation(recipe(joined=0.0), data, tmp_path).train)
+    assert len(joined[0]) == 53  # 40 % of all
+    assert joined == join_pairs(*single, 53, 3, recipe().seed)
+
+
+def test_a_preset_knows_its_longest_source(finished, data, tmp_path):
+    run = Translation(recipe(), data, tmp_path)
+    lengths = run.lengths[:80][run.lengths[:80].max(axis=1) <= 12]
+    found = zoo.from_preset(finished / "preset").options["longest_source"]
+    assert found == lengths[:, 0].max() < run.lengths[80:, 0].max()
+
+
 def test_wrong_options():
+    for value in (0.91, -0.1, "half", np.nan):
+        with pytest.raises(ValueError, match=r"`joined` .*in \[0, 0\.9\]"):
+            recipe(joined=value)
+    with pytest.raises(ValueError, match=r"`most_joined` .*in \[2, 100\]"):
+        recipe(most_joined=1)
     with pytest.raises(ValueError, match="one of.*'pieces'.*Received: 'letters'"):
         recipe(source="letters")
     with pytest.raises(ValueError, match="those of words.*pieces"):

@@ -89,6 +89,9 @@ class GenerationOptions(CheckedFields):
         stop: str or several, texts at which a sequence ends. They do not belong to the
             text that is written. None for none. The caller of `generate` looks for
             them.
+        split_sentences: whether the sentences of a text are written one by one, and
+            then joined by the white space between them. The other options hold for each
+            sentence. The caller of `generate` splits.
         renormalize: whether the probabilities of the tokens that may be chosen sum to
             1, as with `renormalize_logits` of Hugging Face. It changes the scores of
             beams only.
@@ -114,6 +117,7 @@ class GenerationOptions(CheckedFields):
     last_token: Token | None = None
     suppressed: TokenList = ()
     stop: Texts = ()
+    split_sentences: bool = False
     renormalize: bool = False
     seed: Seed = 0
 
@@ -194,7 +198,7 @@ class GenerationOptions(CheckedFields):
         # One function serves all options of a structure; see `with_inputs`.
         values, never = dict(self.resolve().__dict__), {*self.suppressed}
         values["suppressed"] = [token in never for token in range(size)]
-        for name in ("penalty", "stop", "searches", "resolved"):
+        for name in ("penalty", "stop", "split_sentences", "searches", "resolved"):
             del values[name]
         return values
 

@@ -45,6 +45,10 @@ class Parsing(Translation):
         tokens = list_tokens(map(read_tree, self.train[1]), kind)
         return ParsingTokenizer(path, tokens, kind)
 
+    def _with_joined_rows(self):
+        """The training rows; there are no others."""
+        return self.train
+
     def _target_texts(self):
         """The linear trees, list of str."""
         kind = self.tokenizer.linearization

@@ -1,12 +1,12 @@
 """Training of translators on pairs of texts, by a recipe."""
 
 import dataclasses
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from zoo.backbone.config import naming
-from zoo.checks.ranges import CheckedFields, Count, Probability
+from zoo.checks.ranges import CheckedFields, Count, Probability, Range
 from zoo.data import plan_batches, read_bitext
 from zoo.generation import GenerationOptions
 from zoo.pretraining.learned_vectors import (
@@ -35,6 +35,8 @@ from zoo.text import (
 from zoo.text.words.word_tokenizer import SPECIALS
 
 MODEL = "sentencepiece.model"
+JoinedShare = Annotated[float, Range("a number in [0, 0.9]", lambda x: 0 <= x <= 0.9)]
+SeveralPairs = Annotated[int, Range("an integer in [2, 100]", lambda n: 2 <= n <= 100)]
 MIN_COUNT = 2  # how often a word of the source must occur to have an id
 # The mean square of the components of word vectors at the start. Inputs of this size
 # use the range of the gates of an LSTM.
@@ -70,12 +72,17 @@ class TranslationOptions(WritingOptions):
             case, with a model for the target, see `zoo.text.BitextTokenizer`.
         vectors: dict, of the word vectors at the start, see
             `zoo.pretraining.learned_vectors.learn_vectors`; {} for random ones.
+        joined: float in [0, 0.9], the share of the training rows that are several
+            pairs, see `join_pairs`.
+        most_joined: int, the most pairs of such a row.
         label_smoothing, smoothing_kind, generation: of `zoo.Translator`.
     """
 
     columns: tuple[Count, Count] = (0, 1)
     source: Literal["pieces", "words"] = "pieces"
     vectors: dict = dataclasses.field(default_factory=dict)
+    joined: JoinedShare = 0.0
+    most_joined: SeveralPairs = 6
 
     def __post_init__(self):
         """Checks the options before the training."""
@@ -103,6 +110,7 @@ class Translation(StagedObjective):
 
     Attributes:
         train: two lists of str, the sources and the targets.
+        num_pairs: int, the first of them that are single pairs.
         lengths: int (N, 2), tokens of both texts, with the end.
         valid: dict of file name to such lists.
         sizes: list of int, the mean number of tokens of an update, for each update.
@@ -125,6 +133,8 @@ class Translation(StagedObjective):
         held_out = find_held_out(data, recipe.valid)
         self.valid = {name: self._read([path]) for name, path in held_out.items()}
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer(output / MODEL)
+        self.num_pairs = len(self.train[0])
+        self.train = self._with_joined_rows()
         sources, targets = self.train[0], self._target_texts()
         sides = (self.tokenizer, sources), (self.tokenizer.targets, targets)
         self.lengths = np.stack([count_tokens(*side, 1) for side in sides], axis=1)
@@ -141,6 +151,13 @@ class Translation(StagedObjective):
 
     def _read_file(self, path):
         return read_bitext(path, columns=self.options.columns)
+
+    def _with_joined_rows(self):
+        """The training pairs, and rows of several of them; two lists."""
+        share, most = self.options.joined, self.options.most_joined
+        count = round(len(self.train[0]) * share / (1 - share))
+        joined = join_pairs(*self.train, count, most, self.recipe.seed)
+        return tuple(a + b for a, b in zip(self.train, joined, strict=True))
 
     def _tokenizer(self, path):
         """Makes the tokenizer. The first call writes its model."""
@@ -225,7 +242,34 @@ class Translation(StagedObjective):
         }
 
     def finished(self, model):
-        """Makes a copy of the model with the config for fine-tuning."""
+        """Makes a copy of the model with the config for fine-tuning.
+
+        It knows the longest source of a single pair, see `zoo.Translator`.
+        """
         longest = model.backbone.config.max_sequence_length
         options = {**model.options, "sequence_length": longest}
+        chosen = self._chosen(self.recipe.sequence_length)
+        single = self.lengths[chosen[chosen < self.num_pairs], 0]
+        options["longest_source"] = int(single.max(initial=1))
         return finished_model(self.recipe, model, self.task, **options)
+
+
+def join_pairs(sources, targets, count, most, seed):
+    """Makes pairs of several pairs, which are drawn at random and joined by a space.
+
+    Args:
+        sources, targets: lists of str.
+        count: int, pairs to make.
+        most: int, the most pairs that are joined. Their number is uniform from 2 on.
+        seed: int, on which the result depends.
+
+    Returns:
+        two lists of `count` str.
+    """
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(2, most + 1, count)
+    rows = [generator.integers(len(sources), size=size) for size in sizes]
+    return [
+        [" ".join(side[number] for number in row) for row in rows]
+        for side in (sources, targets)
+    ]

@@ -28,6 +28,7 @@ KINDS = {
     "head_layer_norm_epsilon": Positive | None,
     "label_smoothing": Probability,
     "lm_weight": NotNegative | None,
+    "longest_source": Size | None,
     "mask_rate": Rate,
     "max_predictions": Size,
     "multi_label": bool,

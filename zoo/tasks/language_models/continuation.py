@@ -13,7 +13,7 @@ class Continuation(TextWriter):
     """Writes on where a text ends; the decoder is the backbone, which has `step`."""
 
     generation = {"max_new_tokens": 50}
-    unused_options = ("extra_tokens",)
+    unused_options = ("extra_tokens", "split_sentences")
     vectors = "sequence_output"
 
     @property
@@ -24,10 +24,10 @@ class Continuation(TextWriter):
 
     def generation_options(self, **options):
         """The options of a generation; half of few positions are for the prompt."""
-        longest, most = self.decoder.config.max_sequence_length, self.generation
-        if longest is not None and longest < most["max_new_tokens"]:
-            half = {"max_new_tokens": max(longest // 2, 1)}
-            options = {**half, **self.task.options["generation"], **options}
+        longest, most = self.decoder.config.max_sequence_length, "max_new_tokens"
+        few = longest is not None and longest < self.generation[most]
+        if few and most not in self.task.options["generation"]:
+            options = {most: max(longest // 2, 1), **options}
         return super().generation_options(**options)
 
     def never_written(self):

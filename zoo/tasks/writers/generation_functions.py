@@ -7,19 +7,19 @@ import tensorflow as tf
 
 from zoo.generation import GenerationOptions, first_row, next_token
 from zoo.tasks.answering import as_numpy, compiled_function
-from zoo.tasks.writers.sample_numbers import count_repeats, sample_numbers
+from zoo.tasks.writers.sample_numbers import sample_numbers
 from zoo.tasks.writers.stop_texts import stop_patterns
 
 BATCHES_AT_ONCE = 2  # while one waits for memory, the other one computes
 
 
-def write_texts(writer, texts, lengths, size, options):
+def write_texts(writer, texts, repeats, lengths, size, options):
     """What is written for each text (N,): list of (list of str, list of float).
 
-    Batches have `size` texts of similar `lengths`, int (N,).
+    Batches have `size` texts of similar `lengths`, int (N,). `repeats`, int32 (N,), are
+    those of `sample_numbers`.
     """
     order = np.argsort(-lengths, kind="stable")
-    repeats = np.array(count_repeats(texts.numpy()), "int32")
     values = _values(writer, options)
     begin, search, decode = _compile(writer, options, values)
 
@@ -93,9 +93,24 @@ def _compile_begin(writer, values):
     return compiled_function(writer.task, "begin", begin, signature)
 
 
-def stream_texts(writer, texts, options):
-    """Yields the texts after every token."""
-    repeats, grows = count_repeats(texts.numpy()), tf.constant(False)
+def stream_rows(writer, texts, rows, options):
+    """Yields the texts after every token, sentence after sentence of `SentenceRows`."""
+    repeats, owners = rows.repeats(texts), rows.owners.numpy()
+    separators = as_numpy(rows.separators)
+    finished = np.full(len(texts), "", object)
+    for chosen in rows.columns():
+        sentences, here = tf.gather(rows.sentences, chosen), owners[chosen]
+        for parts in stream_texts(writer, sentences, repeats[chosen], options):
+            written = finished.copy()
+            written[here] += np.array(parts, object)
+            yield written.tolist()
+        written[here] += separators[chosen]
+        finished = written
+
+
+def stream_texts(writer, texts, repeats, options):
+    """Yields the texts after every token; see `write_texts` for the arguments."""
+    grows = tf.constant(False)
     values = _values(writer, options)
     begin = _compile_begin(writer, values)
     inputs, begun, numbers = begin(texts, tf.constant(repeats, tf.int32), grows, values)

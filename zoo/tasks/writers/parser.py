@@ -31,7 +31,8 @@ class Parser(Translator):
         tokenizer: `zoo.text.ParsingTokenizer`.
         label_smoothing, smoothing_kind: see `zoo.Translator`.
         generation: dict, the defaults of `parse`, see `zoo.Translator`.
-        **kwargs: sequence_length and name, see `zoo.tasks.Task`.
+        **kwargs: longest_source, see `zoo.Translator`; sequence_length and name, see
+            `zoo.tasks.Task`.
 
     Inputs:
         sentences (B,), str of words that are separated by white space, or lists of
@@ -55,6 +56,7 @@ class Parser(Translator):
     writer_class = TreeWriter
     columns = ("sentence",)
     joins_words = True
+    keyword_options = (*Translator.keyword_options, "longest_source")
     text_methods = ("parse", "answer")
     files = TreeFiles("tree")
 

@@ -11,6 +11,7 @@ class SummaryWriter(TextWriter):
     """Writes summaries, whose length does not depend on the length of their texts."""
 
     generation = {}
+    unused_options = ("split_sentences",)
 
 
 @keras.saving.register_keras_serializable(package="zoo")

@@ -6,15 +6,18 @@ import numpy as np
 import tensorflow as tf
 
 from zoo.checks.ranges import check_values
+from zoo.checks.user_warnings import warn_user
 from zoo.generation import GenerationOptions, generate
 from zoo.tasks.inputs.text_batches import report_truncation, token_lengths
 from zoo.tasks.inputs.text_input import rows_at_once
-from zoo.tasks.writers.generation_functions import stream_texts, write_texts
+from zoo.tasks.writers.generation_functions import stream_rows, write_texts
 from zoo.tasks.writers.sample_numbers import sample_numbers
+from zoo.tasks.writers.sentence_rows import SentenceRows, write_in_parts
 from zoo.tasks.writers.stop_texts import stop_finder, trim_texts
 from zoo.text.white_space import is_blank
 
 ROWS_IN_BATCH = 64  # hypotheses
+SAMPLING_OPTIONS = ("temperature", "top_k", "top_p")
 LATER_ENTRIES = 32  # of a cache, see `zoo.generation.search`
 
 
@@ -68,6 +71,8 @@ class TextWriter:
         """The options of a generation: the defaults, and the given ones, checked."""
         given = options
         options = {**self.generation, **self.task.options["generation"], **given}
+        if any(given.get(name) is not None for name in SAMPLING_OPTIONS):
+            options["num_beams"] = given.get("num_beams", 1)
         least, most = options.get("min_new_tokens"), options.get("max_new_tokens")
         if least and isinstance(most, int) and "min_new_tokens" not in given:
             options["min_new_tokens"] = min(least, most)
@@ -229,12 +234,24 @@ class TextWriter:
         A sample is that of `write_texts` for a text alone.
         """
         options = self.generation_options()
-        inputs, numbers = self.encode_prompt(texts, options), None
-        if options.samples:
-            numbers = sample_numbers(texts, options)
-        tokens, scores = self.generate_tokens(inputs, options, numbers)
-        written, scores = self.decode(tokens, scores, inputs, texts, options)
-        return {self.task.files.answer_name: written[:, 0], "score": scores[:, 0]}
+
+        def write(texts):
+            inputs, numbers = self.encode_prompt(texts, options), None
+            if options.samples:
+                numbers = sample_numbers(texts, options)
+            tokens, scores = self.generate_tokens(inputs, options, numbers)
+            written, scores = self.decode(tokens, scores, inputs, texts, options)
+            return written[:, 0], scores[:, 0]
+
+        if options.split_sentences:
+            rows = SentenceRows.of_texts(texts, True)
+            size = rows_in_batch(options)
+            written, scores = write_in_parts(write, rows.sentences, size)
+            written, scores = rows.join(written[:, None], scores[:, None])
+            written, scores = written[:, 0], scores[:, 0]
+        else:
+            written, scores = write(texts)
+        return {self.task.files.answer_name: written, "score": scores}
 
     def write_texts(
         self, texts, batch_size=None, return_scores=False, stream=False, **options
@@ -243,12 +260,14 @@ class TextWriter:
 
         Args:
             texts: list of str, or what `predict` takes, but no dataset.
-            batch_size: int, texts that are written together; by default 64, or fewer
-                with beams. Two batches are written at once.
+            batch_size: int, texts, or sentences if they are split, that are written
+                together; by default 64, or fewer with beams. Two batches are written at
+                once.
             return_scores: bool, whether to return the scores too.
             stream: bool, whether to return a generator. It has the texts so far, list
                 of str, after every token. All texts are one batch.
-            **options: of `zoo.generation.GenerationOptions`, such as num_beams.
+            **options: of `zoo.generation.GenerationOptions`, such as num_beams. A
+                default of several beams does not hold for samples and streams.
 
         Returns:
             list of str; with `num_return`, list of lists of str, the best one first.
@@ -267,31 +286,53 @@ class TextWriter:
             )
         check_values(bool, return_scores=return_scores, stream=stream)
         several = "num_return" in options
-        options = self.generation_options(**options)
-        columns = self.task.text_columns(texts)
         if stream:
-            if options.num_beams > 1 or options.num_return > 1 or return_scores:
-                raise ValueError(
-                    "With `stream=True`, there is one output for each text, without "
-                    f"beams and scores. Received: num_beams={options.num_beams}, "
-                    f"num_return={options.num_return}, return_scores={return_scores}. "
-                    "Leave them out."
-                )
-            return stream_texts(self, columns[0], options)
-        lengths = self.read_lengths(columns, options)
-        most = max(ROWS_IN_BATCH // max(options.num_beams, options.num_return), 1)
-        size = rows_at_once(batch_size, most)
-        found = write_texts(self, columns[0], lengths, size, options)
+            options = {"num_beams": 1, **options}
+        options = self.generation_options(**options)
+        (texts,) = self.task.text_columns(texts)
+        rows = SentenceRows.of_texts(texts, options.split_sentences)
+        if stream and (
+            options.num_beams > 1 or options.num_return > 1 or return_scores
+        ):
+            raise ValueError(
+                "With `stream=True`, there is one output for each text, without beams "
+                f"and scores. Received: num_beams={options.num_beams}, num_return="
+                f"{options.num_return}, return_scores={return_scores}. Leave them out."
+            )
+        lengths = self.read_lengths(rows.sentences, options)
+        if stream:
+            return stream_rows(self, texts, rows, options)
+        size = rows_at_once(batch_size, rows_in_batch(options))
+        repeats = rows.repeats(texts)
+        found = write_texts(self, rows.sentences, repeats, lengths, size, options)
+        found = rows.join_lists(found) if options.split_sentences else found
         if not several:
             found = [(texts[0], scores[0]) for texts, scores in found]
         texts, scores = map(list, zip(*found, strict=True)) if found else ([], [])
         return (texts, scores) if return_scores else texts
 
-    def read_lengths(self, columns, options):
-        """The numbers of tokens of texts, int (N,); warns once of truncated ones."""
-        known = len(columns[0])
-        lengths = token_lengths(self.task, columns) if known else np.zeros(0)
+    def read_lengths(self, texts, options):
+        """The numbers of tokens of texts, int (N,).
+
+        It warns once of truncated ones, and in each call of texts that are longer than
+        those of the training.
+        """
+        known = len(texts)
+        lengths = token_lengths(self.task, (texts,)) if known else np.zeros(0)
         longest = self.longest_text(options)
         cut = np.sum(lengths > (longest or np.inf))
         report_truncation(self.task, int(cut), known, longest)
+        learned = self.task.options.get("longest_source")
+        longer = int(np.sum(lengths > (learned or np.inf)))
+        if longer:
+            warn_user(
+                f"{longer} of {known} sentences are longer than {learned} tokens, the "
+                "longest one of the training. What is written for them may be wrong or "
+                "incomplete. Shorten them."
+            )
         return lengths
+
+
+def rows_in_batch(options):
+    """The texts that are written together, int."""
+    return max(ROWS_IN_BATCH // max(options.num_beams, options.num_return), 1)

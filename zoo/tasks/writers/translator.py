@@ -15,6 +15,7 @@ from zoo.tasks.inputs.text_input import encode_text
 from zoo.tasks.losses.label_smoothing import SmoothedCrossentropy
 from zoo.tasks.losses.token_metrics import TokenAccuracy, TokenCrossentropy
 from zoo.tasks.option_kinds import check_options
+from zoo.tasks.writers.sentence_rows import SentenceRows
 from zoo.tasks.writers.text_writer import TextWriter
 
 
@@ -44,6 +45,8 @@ class Translator(Task):
         generation: dict, the defaults of `translate`, see
             `zoo.generation.GenerationOptions`. Without `extra_tokens`, a text has at
             most 50 tokens more than its source, as in the paper.
+        longest_source: int, tokens of the longest sentence of the training, its end
+            included, or None. Of longer ones, `translate` and `answer` warn.
         **kwargs: sequence_length and name, see `zoo.tasks.Task`.
 
     Inputs:
@@ -81,6 +84,7 @@ class Translator(Task):
         label_smoothing=0.1,
         smoothing_kind="paper",
         generation=None,
+        longest_source=None,
         **kwargs,
     ):
         if backbone.predicts != "target":
@@ -95,6 +99,7 @@ class Translator(Task):
         options = {
             "label_smoothing": label_smoothing,
             "smoothing_kind": smoothing_kind,
+            "longest_source": longest_source,
         }
         super().__init__(inputs, logits, backbone, tokenizer, options, **kwargs)
         self.head, self.decoder = head, decoder
@@ -125,9 +130,11 @@ class Translator(Task):
         )
 
     def answer(self, x, batch_size=None):
-        """See `Task`. Warns once that some of the texts are truncated."""
+        """See `Task`. Warns of texts that are too long, as `translate` does."""
         columns = self.text_columns(x)
-        self.writer.read_lengths(columns, self.writer.generation_options())
+        options = self.writer.generation_options()
+        rows = SentenceRows.of_texts(columns[0], options.split_sentences)
+        self.writer.read_lengths(rows.sentences, options)
         return super().answer(columns, batch_size)
 
     def answer_batch(self, texts):

@@ -9,7 +9,7 @@ class TreeWriter(TextWriter):
     """Writes a linear tree over all words of a sentence; see `zoo.Parser`."""
 
     generation = {"extra_tokens": 300}
-    # They could forbid the only tokens that lead to a tree.
+    # They could forbid the only tokens that lead to a tree, which is of one sentence.
     unused_options = (
         "min_new_tokens",
         "no_repeat_ngram_size",
@@ -17,6 +17,7 @@ class TreeWriter(TextWriter):
         "last_token",
         "suppressed",
         "stop",
+        "split_sentences",
     )
 
     def encode_prompt(self, texts, options):
