@@ -128,6 +128,12 @@ def test_hostile_texts_and_single_labels():
     assert tfidf_number(["", " "], [1.0, 2.0], ["new"]) == [1.5]
     assert tfidf_label(["a", "b"], ["x", "x"], ["", "🎬"]) == ["x", "x"]
     assert tfidf_label(["🎬", "?"], ["x", "y"], ["🎬", "?"]) == ["x", "y"]
+    # Pairs whose texts have nothing in common, then equal ones.
+    train, new = (["a", "b"] * 10, [""] * 20), (["a", "b", ""], ["a", "b", ""])
+    assert tfidf_label(train, ["x", "y"] * 10, train) == ["x", "y"] * 10
+    assert np.abs(tfidf_number(train, [0.0, 1.0] * 10, new)).max() < 2
+    assert tfidf_label((["a"], ["b"]), ["x"], (["c"], ["d"])) == ["x"]
+    assert tfidf_number((["a"], ["b"]), [2.0], (["a"], ["b"])) == [2.0]
 
 
 def test_tfidf_chooses_what_looks_right():
