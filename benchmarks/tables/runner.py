@@ -30,7 +30,7 @@ BENCHMARKS = pathlib.Path(__file__).parents[1]
 NAMES = (
     *("ablation", "biattentive", "defaults", "features", "gpt_finetuning"),
     *("label_sets", "lengths", "names", "perplexities", "probes", "senses"),
-    *("sentence_vectors", "suite", "taggers", "transfer"),
+    *("sentence_vectors", "suite", "tagger_defaults", "taggers", "transfer"),
     *("translations", "trees"),
 )
 FOLDER = click.Path(path_type=pathlib.Path)
