@@ -414,7 +414,7 @@ def preset_info(name: str) -> dict[str, Any]: ...
 def make_tagger(
     words: Data,
     tags: Data,
-    language_models: Sequence[Any] = (),
+    language_models: Sequence[Any] | None = None,
     vectors: tuple[Sequence[str], Array] | None = None,
     *,
     minimum: int | None = 2,

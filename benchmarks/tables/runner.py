@@ -30,7 +30,8 @@ BENCHMARKS = pathlib.Path(__file__).parents[1]
 NAMES = (
     *("ablation", "biattentive", "defaults", "features", "gpt_finetuning"),
     *("label_sets", "lengths", "names", "pairs", "perplexities", "probes", "senses"),
-    *("sentence_vectors", "soft_labels", "suite", "taggers", "transfer"),
+    *("sentence_vectors", "soft_labels", "suite", "tagger_defaults", "taggers"),
+    "transfer",
     *("translations", "trees"),
 )
 FOLDER = click.Path(path_type=pathlib.Path)

@@ -163,7 +163,7 @@ def read_language_model(run, name):
 
 def make_tagger(corpus, arm, train, vectors, rate, seed, language_model=None):
     """Makes the tagger of an arm; `language_model` is called if the arm reads one."""
-    options = {**CONFIG, **arm}
+    options = {"language_models": (), **CONFIG, **arm}
     kept, with_vectors = options.pop("kept", None), options.pop("vectors", False)
     if kept:
         texts = (" ".join(row) for row in train[0])

@@ -135,7 +135,7 @@ class TaggerTraining(Objective):
         recipe = self.recipe
         if recipe.start is None:
             options = {"seed": recipe.seed, "dtype": recipe.dtype}
-            options |= recipe.options.tagger
+            options |= {"language_models": (), **recipe.options.tagger}
             vectors = recipe.options.vectors
             options["vectors"] = learn_vectors(vectors, self.data, self.output)
             model = make_tagger(*self.train, **recipe.config, **options)

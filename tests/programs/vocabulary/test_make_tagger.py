@@ -15,6 +15,7 @@ from zoo.models.elmo import ELMo, ELMoConfig
 from zoo.presets import directories
 from zoo.pretraining import Recipe
 from zoo.pretraining.tagger import TaggerTraining
+from zoo.programs.vocabulary import taggers
 from zoo.text import CharacterTokenizer
 from zoo.training.resume import SaveWhole
 
@@ -54,6 +55,18 @@ def root(shipped, monkeypatch):
     directories._directories.cache_clear()
     yield shipped
     directories._directories.cache_clear()
+
+
+def test_by_default_a_tagger_reads_a_mix_of_the_layers_of_a_bert(root, monkeypatch):
+    monkeypatch.setattr(taggers, "DEFAULT_MODELS", LM["language_models"])
+    default = zoo.make_tagger(SENTENCES, TAGS, **SIZES)
+    assert [*default.backbone.parts] == ["lm_0"]
+    config = default.backbone.config
+    assert (config.lm_positions, config.lm_layers) == ((0,), "mix")
+    assert default.backbone.parts["lm_0"].origin == LM["language_models"][0]
+    top = zoo.make_tagger(SENTENCES, TAGS, lm_layers="top", **SIZES)
+    assert top.backbone.config.lm_layers == "top"
+    assert not make().backbone.parts
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -154,8 +167,9 @@ def test_what_has_no_words_learns_none(make_task):
 
 def test_texts_and_words_with_spaces_are_the_same():
     rows, tags = [["New York", "is", "good"]], [["O", "O", "B-GOOD"]]
-    made = zoo.make_tagger(rows, tags, minimum=1, **SIZES)
-    texts = zoo.make_tagger(["New_York is good"], ["O O B-GOOD"], minimum=1, **SIZES)
+    options = {"minimum": 1, **SIZES}
+    made = zoo.make_tagger(rows, tags, (), **options)
+    texts = zoo.make_tagger(["New_York is good"], ["O O B-GOOD"], (), **options)
     for model in (made, texts):
         assert model.tokenizer.words.vocabulary == ("New_York", "good", "is")
         assert model.labels == ("B-GOOD", "O")
@@ -193,7 +207,7 @@ def test_a_tagger_may_read_a_language_model_alone(root):
 
 @pytest.mark.slow
 def test_a_tagger_without_frequent_words_is_kept(tmp_path):
-    model = zoo.make_tagger([["a", "b"], ["c"]], [["X", "Y"], ["Y"]], **SIZES)
+    model = zoo.make_tagger([["a", "b"], ["c"]], [["X", "Y"], ["Y"]], (), **SIZES)
     assert model.tokenizer.words.vocabulary == ()
     model.save_to_preset(tmp_path / "preset")
     copy = zoo.from_preset(tmp_path / "preset")
@@ -316,7 +330,7 @@ def test_impossible_recipes_are_refused(root, data):
 
 @pytest.mark.slow
 def test_a_new_tagger_trains_for_ten_epochs_by_a_plan(tmp_path):
-    model = zoo.make_tagger(SENTENCES[:4], TAGS[:4], **SIZES)
+    model = zoo.make_tagger(SENTENCES[:4], TAGS[:4], (), **SIZES)
     model.run_eagerly = True
     assert len(model.fit(SENTENCES[:4], TAGS[:4], verbose=0).epoch) == 10
     assert model.optimizer._learning_rate.peak == 3e-3
