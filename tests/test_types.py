@@ -10,7 +10,7 @@ import pytest
 from places import ROOT
 
 import zoo
-from zoo.tasks import TASKS
+from zoo.tasks import MODULES
 
 STUB = ast.parse((ROOT / "zoo" / "__init__.pyi").read_text("utf-8"))
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
@@ -84,7 +84,8 @@ def test_the_class_of_each_task_is_known():
         ).groups()
         assert node.returns.id == kind
         tasks[name] = kind
-    assert tasks == {name: kind.__name__ for name, kind in TASKS.items()}
+    kinds = [getattr(zoo, name) for name in MODULES]
+    assert tasks == {kind.task_name: kind.__name__ for kind in kinds}
 
 
 WRONG = """

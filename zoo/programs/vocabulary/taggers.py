@@ -61,17 +61,15 @@ def make_tagger(
     `bert_mini_en_uncased_distilled`, a language model of English. Without a language
     model, a linear chain on features of words may be better.
 
-    Its `fit` takes the same sentences, by default for 10 epochs. With pretrained
-    vectors, the vocabulary has all their words too. Training does not change the
-    vectors of words that `minimum` or `limit` excludes.
+    `fit` trains for 10 epochs by default. With pretrained vectors, the vocabulary has
+    all their words too. Those that `minimum` or `limit` excludes are not trained.
 
     Args:
         words, tags: list of lists of str, or of str with white space, one for each
             sentence, see `zoo.data.read_conll`.
         language_models: list of names of presets, directories, or backbones, of words
-            or of word pieces; () for none. The tagger sets their `trainable` to
-            `lm_trainable`. By default, a BERT, with `lm_layers="mix"` and
-            `lm_positions=(0,)`.
+            or of word pieces, whose `trainable` is set to `lm_trainable`; () for none.
+            By default, a BERT, with `lm_layers="mix"` and `lm_positions=(0,)`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
         minimum: int, a word has a vector if it occurs at least so often; or None.
         limit: int, the largest number of such words, or None.
