@@ -196,9 +196,9 @@ def fine_tuning(name, results):
         "- The scores are means and standard deviations over seeds, in percent.",
         "- The differences have a 95 % interval by the paired bootstrap.",
         '- "majority / TF-IDF" is the most frequent label, and logistic regression on '
-        "TF-IDF. For stsb it is the mean number, and ridge regression that also has "
-        "the cosine of both texts. The baselines also learn from the rows with which "
-        "the networks choose their rate, in sst2 from 50,000 rows.",
+        "TF-IDF. For stsb it is the mean number, and ridge regression. For pairs, both "
+        "also have what the texts share. The baselines also learn from the rows with "
+        "which the networks choose their rate, in sst2 from 50,000 rows.",
         "- For scale, the last column is Google's BERT-Mini on GLUE's test server, "
         "fine-tuned on all examples. It has the same size, except for a larger "
         "vocabulary. Its two numbers are F1 and accuracy for mrpc, and the "

@@ -20,7 +20,7 @@ def test_the_baseline_of_before_learns_labels_numbers_and_choices():
     found = pairs.plain_tfidf(numbers, x)
     assert np.corrcoef(found, [y for _, y in numbers])[0, 1] > 0.9
     choices = [((word, "no", word), 1) for word in words] * 5
-    assert pairs.plain_tfidf(choices, [("a", "b", "a")]) == [1]
+    assert pairs.plain_tfidf(choices, [choices[0][0]]) == [1]
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -43,4 +43,4 @@ def test_a_cell_has_a_score(make_run, monkeypatch, tmp_path):
         found = run.result(name, pairs.cells(run)[name])
         assert found["train"] == found["test"] == 16 and 0 <= found["score"] <= 1
     assert "| MRPC | 16 | accuracy | " in run.render()["results"]
-    assert not [name for name in pairs.cells(run) if name.startswith("codah-sep")]
+    assert len([name for name in pairs.cells(run) if name.startswith("codah")]) == 3

@@ -18,7 +18,7 @@ from zoo.evaluation import (
     tfidf_label_sets,
     tfidf_number,
 )
-from zoo.evaluation.text_features import SIDES, TextFeatures
+from zoo.evaluation.text_features import OVERLAP_WEIGHT, SIDES, TextFeatures
 
 TEXTS = ["good film !", "bad film", "good plot", "bad plot ?"] * 5
 LABELS = ["yes", "no", "yes", "no"] * 5
@@ -88,7 +88,7 @@ def test_features_of_pairs():
     np.testing.assert_allclose(first[1:3] + second[1:3], [2, 1 + first[2]])
     assert union[1] == 1 and 0 < first[0] < 1 and first[2] < second[2] == 1
     np.testing.assert_allclose(rest[0][1], 0, atol=1e-9)  # no word is in one text only
-    assert np.isfinite(none).all()
+    np.testing.assert_allclose(none[:, 2 * width :].std(axis=0), OVERLAP_WEIGHT)
     np.testing.assert_allclose(rest[2], np.log([3, 4, 3, 1]))  # lengths
     single = TextFeatures(pairs[:1], 1)(pairs[:1])
     assert all(x.shape == single["none"].shape for x in single.values())
