@@ -102,6 +102,13 @@ setup(
         "tpu": [f"tensorflow-tpu{TESTED}"],
         "jax": ["jax>=0.6"],
         "kaggle": ["kagglehub>=0.3"],
+        # The runtimes and the converter of `zoo guide mobile`, on TensorFlow 2.21.
+        "mobile": [
+            "ai-edge-litert>=2.3",
+            "onnxruntime>=1.32",
+            "tf2onnx>=1.17",
+            "tokenizers>=0.23",
+        ],
         "presets": [f"keras-context-zoo-presets=={VERSION}"],
         "serving": [f"tensorflow-serving-api{TESTED}"],
         "parity": [*FASTAI, "torch==2.13.0", "transformers>=5,<6"],

@@ -1,6 +1,7 @@
 """Runs the blocks of the pages that users read, in order."""
 
 import ast
+import importlib.util
 import os
 import re
 import subprocess
@@ -11,6 +12,9 @@ from places import ROOT
 README = ROOT / "README.md"
 CARDS = sorted((ROOT / "presets").glob("**/README.md"))
 GUIDES = sorted((ROOT / "zoo" / "guides").glob("*.md"))
+# Packages that a guide needs and the tests do not. It runs in a process of its own,
+# with the environment that it sets in its first lines.
+NEEDS = {"mobile": ("ai_edge_litert", "onnxruntime", "tf2onnx", "tokenizers")}
 SHOWN = re.compile(r"  # -> (.*)$")  # after an expression: its value
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -18,6 +22,21 @@ FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 def name(page):
     """The name of a guide, or the directory of a README."""
     return page.parent.name if page.stem == "README" else page.stem
+
+
+def needs_missing(guide):
+    """Names of the packages that a guide, by its name, needs and that are missing."""
+    return [n for n in NEEDS.get(guide, ()) if importlib.util.find_spec(n) is None]
+
+
+def table_rows(page):
+    """(cells, line above the table) of the rows of the tables of a page."""
+    above = ""
+    for line in page.read_text("utf-8").splitlines():
+        if line.startswith("|"):
+            yield [cell.strip(" `") for cell in line.strip("|").split("|")], above
+        elif line.strip():
+            above = line
 
 
 def all_blocks(page):

@@ -1,6 +1,7 @@
 """Promises that need another process: one for each promise, all families in it."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import subprocess
@@ -11,6 +12,7 @@ import fresh
 import jax_forward
 import numpy as np
 import pytest
+from pages import GUIDES, name, needs_missing, table_rows
 
 HERE = pathlib.Path(__file__).parent
 OTHER_PYTHON = os.environ.get("ZOO_OTHER_PYTHON")
@@ -84,6 +86,27 @@ def test_jax_computes_the_same_without_tensorflow(names, build, tmp_path):
     assert set(results) == set(expected)
     for key, value in expected.items():
         np.testing.assert_allclose(results[key], value, atol=2e-5, err_msg=key)
+
+
+@pytest.mark.slow
+def test_families_convert_as_the_guide_says(tmp_path):
+    """With the converters of LiteRT and ONNX; both runtimes compute the logits."""
+    if missing := needs_missing("mobile"):
+        pytest.skip(f"`pip install .[mobile]`: {', '.join(missing)} is missing.")
+    (guide,) = (page for page in GUIDES if name(page) == "mobile")
+    rows = [cells for cells, _ in table_rows(guide)][2:]
+    path = tmp_path / "results.json"
+    families = [family for family, *_ in rows]
+    run("converted.py", path, *families, TF_ENABLE_ONEDNN_OPTS="0")
+    results = json.loads(path.read_text())
+    assert results.keys() == {*families} and "bert" in results
+    for family, *claims in rows:
+        for claim, result in zip(claims, results[family], strict=True):
+            if claim == "yes":
+                assert result == "", family
+            else:
+                reason = claim.removeprefix("no: `")
+                assert reason != claim and reason in result, family
 
 
 @pytest.mark.slow

@@ -2,13 +2,22 @@
 
 import dataclasses
 import json
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 from command_line import run
-from pages import GUIDES, name, run_blocks, run_shell
+from pages import (
+    GUIDES,
+    NEEDS,
+    name,
+    needs_missing,
+    run_blocks,
+    run_shell,
+    table_rows,
+)
 from places import ROOT
 
 from zoo.pretraining import Recipe
@@ -22,15 +31,28 @@ RUNS += [
     for g in GUIDES
     if name(g) in FIRST_BLOCKS
 ]
+IN_PROCESS = "import pages, pathlib, sys; pages.run_blocks(pathlib.Path(sys.argv[1]))"
 
 
 @pytest.mark.parametrize("page, count", RUNS)
 def test_blocks_run(page, count, tmp_path, monkeypatch):
     """In one directory; the blocks of Python share their names."""
+    if missing := needs_missing(name(page)):
+        pytest.skip(f"`pip install .[{name(page)}]`: {', '.join(missing)} is missing.")
     for folder in ("commands", "work"):
         (tmp_path / folder).mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    run_blocks(page, tmp_path / "commands", count)
+    if name(page) not in NEEDS:
+        run_blocks(page, tmp_path / "commands", count)
+        return
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PROCESS, str(page)],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 def test_a_block_that_fails_is_found(tmp_path, monkeypatch):
@@ -44,16 +66,6 @@ def test_a_block_that_fails_is_found(tmp_path, monkeypatch):
         page.write_text(f"```{block}\n```\n")
         with pytest.raises(AssertionError, match="false|x [+] 1"):
             run_blocks(page, tmp_path)
-
-
-def table_rows(page):
-    """(cells, line above the table) of the rows of the tables of a page."""
-    above = ""
-    for line in page.read_text("utf-8").splitlines():
-        if line.startswith("|"):
-            yield [cell.strip(" `") for cell in line.strip("|").split("|")], above
-        elif line.strip():
-            above = line
 
 
 CHOOSING = next(page for page in GUIDES if name(page) == "choosing")

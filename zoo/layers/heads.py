@@ -66,7 +66,7 @@ class Pooling(keras.layers.Layer):
             vectors = ops.take_along_axis(sequence, last, axis=1)[:, 0]
             return self._normalized(ops.cast(vectors, "float32"))
         if self.mode == "max":
-            mask = ops.cast(padding_mask, "bool")[:, :, None]
+            mask = ops.expand_dims(ops.cast(padding_mask, "bool"), 2)
             masked = ops.where(mask, ops.cast(sequence, "float32"), -math.inf)
             largest = ops.max(masked, axis=1)
             return self._normalized(ops.where(ops.isinf(largest), 0.0, largest))
@@ -79,7 +79,7 @@ class Pooling(keras.layers.Layer):
 
     def read(self, value, sequence, padding_mask):
         """The mean after more tokens; see `zoo.layers.ConcatPooling.read`."""
-        mask = ops.cast(padding_mask, "float32")[:, :, None]
+        mask = ops.expand_dims(ops.cast(padding_mask, "float32"), 2)
         total = ops.sum(ops.cast(sequence, "float32") * mask, axis=1)
         return {
             "total": value["total"] + total,
@@ -142,7 +142,7 @@ class ComparedSegments(keras.layers.Layer):
         second = mask * ops.cast(ops.equal(segment_ids, 1), "float32")
         first, means = mask - second, []
         for part in (mask, first, second):
-            total = ops.sum(sequence * part[:, :, None], axis=1)
+            total = ops.sum(sequence * ops.expand_dims(part, 2), axis=1)
             square = ops.mean(ops.square(total), axis=-1, keepdims=True)
             means.append(total * ops.rsqrt(ops.maximum(square, 1e-12)))
         m, u, v = means

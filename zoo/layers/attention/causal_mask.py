@@ -26,7 +26,7 @@ class CausalMask(keras.layers.Layer):
     def call(self, documents):
         """Compares the documents of all pairs of tokens."""
         order = ops.arange(ops.shape(documents)[1], dtype="int32")
-        query, key = documents[:, :, None], documents[:, None, :]
+        query, key = ops.expand_dims(documents, 2), ops.expand_dims(documents, 1)
         same = ops.equal(query, key) | ops.equal(query, 0)
         mask = same & ops.not_equal(key, 0) & (order[:, None] >= order[None])[None]
         places = ops.sum(ops.cast(mask, "int32"), axis=-1) - 1

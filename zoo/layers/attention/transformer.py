@@ -146,17 +146,18 @@ class TransformerBlock(CompositeLayer):
         key = self._before(x, self.attention_layer_norm, mode)
         query = key
         if positions is not None:
-            index = positions[:, :, None]
+            index = ops.expand_dims(positions, 2)
             query, x = (ops.take_along_axis(t, index, axis=1) for t in (key, x))
         mask = padding_mask
         if mask is not None and len(mask.shape) == 2:
-            mask = mask[:, None, :]
+            mask = ops.expand_dims(mask, 1)
         elif mask is not None and positions is not None:
-            mask = ops.take_along_axis(mask, positions[:, :, None], axis=1)
+            mask = ops.take_along_axis(mask, ops.expand_dims(positions, 2), axis=1)
         if self.options.causal:
             key_places = ops.arange(ops.shape(key)[1], dtype="int32")[None]
             query_places = key_places if positions is None else positions
-            before = query_places[:, :, None] >= key_places[:, None, :]
+            query_places = ops.expand_dims(query_places, 2)
+            before = query_places >= ops.expand_dims(key_places, 1)
             mask = before if mask is None else before & ops.cast(mask, "bool")
         options = {"return_scores": True, **mode}
         attended, scores = self.attention(query, mask, key=key, **options)
@@ -165,7 +166,7 @@ class TransformerBlock(CompositeLayer):
         if memory is not None:
             norm = self.cross_attention_layer_norm
             query = self._before(x, norm, mode)
-            mask = None if memory_mask is None else memory_mask[:, None, :]
+            mask = None if memory_mask is None else ops.expand_dims(memory_mask, 1)
             attended, cross = self.cross_attention(query, mask, key=memory, **options)
             x = self._after(x, attended, norm, mode)
             scores.append(cross)

@@ -176,7 +176,7 @@ class GPT(Backbone):
         else:
             size = words.input_dim
             x = ops.where(
-                (ids >= size)[:, :, None],
+                ops.expand_dims(ids >= size, 2),
                 special(ops.maximum(ids - size, 0)),
                 words(ops.minimum(ids, size - 1)),
             )

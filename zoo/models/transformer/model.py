@@ -174,7 +174,8 @@ class Transformer(Backbone):
         if config.scale_embeddings:
             x = x * config.hidden_dim**0.5
         if config.zero_padding:
-            x = x * ops.cast(ops.not_equal(ids, config.pad_id), x.dtype)[:, :, None]
+            mask = ops.cast(ops.not_equal(ids, config.pad_id), x.dtype)
+            x = x * ops.expand_dims(mask, 2)
         if side == "encoder" and config.target_space:
             x = x + layers["target_space_embedding"](ops.zeros_like(ids[:1, :1]))
         if config.positions != "none":
