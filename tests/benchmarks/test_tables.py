@@ -25,6 +25,7 @@ NAMES = [
 # Cells that consist of several results: one of them, and the function that computes it.
 PARTS = {
     "defaults": ("mrpc-elmo_mini_en_books", "-search_0.002-0", "-best-0", "fit_cell"),
+    "tagger_defaults": ("conll2003_3000-make_tagger-0", "", "", "fit"),
     "taggers": ("conll2003-glove", "-0.003-1", "", "fit"),
 }
 

@@ -46,6 +46,8 @@ WRONG_BY_NAME = {
     r".*\.(\w*dropout|beta_2|ema|label_smoothing)": PROBABILITY,
     r".*\.(\w*epsilon|initializer_range|\w+_clip|learning_rate|clip_norm)": POSITIVE,
     r".*\.threshold": POSITIVE,
+    r".*\.joined": [-1e-9, 0.91, 1],
+    r".*\.most_joined": [1, 0, -1],
     r".*\.(\w*_l2|\w+_stddev|\w+_regularization|pairs|words)": NEGATIVE,
     r".*\.(weight_decay|accumulator)": NEGATIVE,
     r".*\.filters": [[[0, 1]], [[1, -1]], [[1]], [[1, 2, 3]], [1, 2], [[1, 1.5]]],

@@ -71,8 +71,8 @@ def make_tagger(
             or of word pieces, whose `trainable` is set to `lm_trainable`; () for none.
             By default, a BERT, with `lm_layers="mix"` and `lm_positions=(0,)`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
-        minimum: int, a word has a vector if it occurs at least so often; or None.
-        limit: int, the largest number of such words, or None.
+        minimum, limit: int, a word that occurs `minimum` times has a vector, at most
+            `limit` words; or None.
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         seed: int, of the weights; sets Keras' seeds.
         dtype: policy of the model, such as "mixed_bfloat16".
@@ -91,17 +91,16 @@ def make_tagger(
     if seed is not None:
         keras.utils.set_random_seed(seed)
     if language_models is None:
-        language_models, config = [*DEFAULT_MODELS], {**DEFAULT_READING, **config}
+        language_models, config = DEFAULT_MODELS, {**DEFAULT_READING, **config}
     parts = _read_models(language_models, dtype)
     vocabulary = None
     if minimum is not None:
         vocabulary = count_words(join_words(words), minimum, limit)
     backbone = _make_backbone(vocabulary, unknown, vectors, parts, config, dtype)
-    labels = _tag_names(tags)
     head = dataclasses.asdict(chosen)
     rate = head.pop("learning_rate")
     backbone.defaults = {"learning_rate": rate, "epochs": DEFAULT_EPOCHS}
-    model = TokenClassifier(backbone, backbone.tokenizer, labels, **head)
+    model = TokenClassifier(backbone, backbone.tokenizer, _tag_names(tags), **head)
     model.compile(learning_rate=rate)
     return model
 
