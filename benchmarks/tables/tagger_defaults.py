@@ -10,8 +10,6 @@ DIR has `conll2003`, `btc` and `wikigold`. A cell is SET-BASELINE or SET-TAGGER-
 2. The taggers are trained on all rows for training with their defaults and every seed.
 """
 
-import numpy as np
-
 import zoo
 from benchmarks.tables.baselines import run_baselines
 from benchmarks.tables.f1_counts import f1, f1_interval
@@ -91,25 +89,22 @@ def tables(run):
         baselines = run_baselines(run, name, labelled)
         for arm, title in BASELINES.items():
             if found := baselines[arm]:
-                minutes = f"{found['cpu_seconds'] / 60:.1f}"
-                rows.append([labelled.title, title, percent(found), "", "", minutes])
+                rows.append([labelled.title, title, percent(found), "", ""])
                 every.append(found)
         for arm, (title, _) in TAGGERS.items():
             fits = [result(run, name, arm, seed) for seed in range(SEEDS)]
             if fits := [found for found in fits if found]:
                 rows.append([labelled.title, title, *fit_cells(fits)])
                 every += fits
-    heads = ["data", "tagger", "test F1", "over sentences", "epochs", "minutes"]
+    heads = ["data", "tagger", "test F1", "over sentences", "epochs"]
     return markdown(heads, rows, every)
 
 
 def fit_cells(fits):
-    """The mean F1 over seeds, its interval over sentences, epochs, and minutes."""
+    """The mean F1 over seeds, its interval over sentences, and the epochs."""
     counts = [found["counts"] for found in fits]
     interval = "{1:.1f} to {2:.1f}".format(*f1_interval(counts))
-    seconds = np.mean([found["cpu_seconds"] for found in fits])
-    mean = mean_interval([*map(f1, counts)])
-    return mean, interval, fits[0]["epochs"], f"{seconds / 60:.1f}"
+    return mean_interval([*map(f1, counts)]), interval, fits[0]["epochs"]
 
 
 TABLE = Table(

@@ -71,8 +71,7 @@ def make_tagger(
             or of word pieces, whose `trainable` is set to `lm_trainable`; () for none.
             By default, a BERT, with `lm_layers="mix"` and `lm_positions=(0,)`.
         vectors: words and their vectors, see `zoo.checkpoint.read_vectors`, or None.
-        minimum, limit: int, a word that occurs `minimum` times has a vector, at most
-            `limit` words; or None.
+        minimum, limit: int or None, of a word's occurrences, and of words, for vectors.
         unknown: how other words are represented, see `zoo.text.WordTokenizer`.
         seed: int, of the weights; sets Keras' seeds.
         dtype: policy of the model, such as "mixed_bfloat16".
