@@ -63,7 +63,7 @@ def check_same_work(facts):
         lengths = theirs.get("lengths") or []
         differing = differing_rows(ours, theirs)
         allowed = theirs.get("may_differ", 0) * len(lengths)
-        if differing > allowed or len(lengths) > len(ours["lengths"]):
+        if differing > allowed or len(lengths) > len(ours["lengths"] or []):
             raise ValueError(
                 "Peers must read the same tokens. Received: "
                 f"{sum(ours['lengths'][: len(lengths)])} from {OURS!r} and "
