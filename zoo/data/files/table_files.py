@@ -174,7 +174,10 @@ def _values_of_list(path):
 
 
 def _first_value(path, place, text, file):
-    """The JSON value that begins a text, its end, and the text, read on if needed."""
+    """Parses the JSON value at the start of a text; reads more of the file if needed.
+
+    Returns the value, the position of its end, and the text with what was read.
+    """
     size = JSON_CHARACTERS
     while True:
         try:
@@ -188,7 +191,7 @@ def _first_value(path, place, text, file):
 
 
 def _without_spaces(text, file):
-    """A text without spaces at its beginning, and read on if it is empty."""
+    """Strips spaces from the start of a text; reads more of the file if it is empty."""
     text = text.lstrip(JSON_SPACES)
     while not text and (more := file.read(JSON_CHARACTERS)):
         text = more.lstrip(JSON_SPACES)

@@ -18,7 +18,7 @@ from zoo.programs.finetune.report_page import format_interval, format_number
 from zoo.tasks import Task, TextEnsemble
 from zoo.visualize.plain_text import printable
 
-PART = "evaluation"  # what a report calls the rows
+SCORED_PART_NAME = "evaluation"  # of the rows, in a report
 MODEL, COMPARED = "model", "compared model"
 COMPARISON = (
     "difference: the model minus the compared model, significant at 5 % if the "
@@ -163,8 +163,8 @@ def score_models(models, rows, seed):
     to_score = first.files.rows_to_score(first, *rows)
     others = {k: assess(model, *rows) for k, model in models.items() if k != MODEL}
     content = {
-        "data": describe_data(first, {PART: rows}),
-        "scored": {"part": PART, "rows": len(to_score[1])},
+        "data": describe_data(first, {SCORED_PART_NAME: rows}),
+        "scored": {"part": SCORED_PART_NAME, "rows": len(to_score[1])},
         **assess_model(first, to_score, others, seed),
     }
     scores = content["scores"]
