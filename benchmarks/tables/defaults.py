@@ -11,6 +11,10 @@ DIR has the data of `labelled_sets.LABELLED_SETS`. For every labelled set:
 3. With seed 0, rates around the default are tried on nine tenths of the rows for
    training. The best one on the other tenth is used to train on all rows. These are
    the cells SET-PRESET-best-0.
+4. The first preset is fine-tuned with its defaults and every seed on nine tenths of the
+   rows for training. The other tenth chooses the epoch that is kept, and when the
+   training would stop, as in `zoo finetune`. It goes on to the last epoch, so that one
+   fit shows both. These are the cells SET-PRESET-kept-SEED.
 """
 
 import functools
@@ -29,6 +33,7 @@ from benchmarks.tables.stored_results import (
     mean_interval,
     percent,
 )
+from zoo.training import KeepBest
 
 PRESETS = (
     "bert_mini_en_uncased_distilled",
@@ -36,7 +41,8 @@ PRESETS = (
     "elmo_mini_en_books",
     MINILM,
 )
-SEEDS, BEST = 3, "best"
+SEEDS, BEST, KEPT = 3, "best", "kept"
+PATIENCE = 2  # epochs without a better score, as in `zoo finetune`
 WORD_MODELS = {"elmo"}  # families whose vectors a recurrent tagger reads
 EPOCHS = 3  # of presets that name none
 FACTORS = (0.5, 1.0, 2.0)  # of the default rate
@@ -78,8 +84,67 @@ def fit(preset, labelled, train, test, seed, rate=None):
     return {"epochs": epochs, "rate": rate, "counts": counts}
 
 
+class KeepBestOfAll(KeepBest):
+    """`KeepBest` that trains all epochs, though `patience` would end the training.
+
+    Args:
+        score, patience, latest: see `KeepBest`.
+        at_end: function that is called before the best weights are restored.
+
+    Attributes:
+        scores: list of float, of the epochs until `patience` would end the training.
+    """
+
+    def __init__(self, score, patience, latest, at_end):
+        super().__init__(score, patience, latest)
+        self.at_end, self.ended = at_end, False
+
+    def on_epoch_end(self, epoch, logs=None):
+        """See `KeepBest`."""
+        if not self.ended:
+            super().on_epoch_end(epoch, logs)
+            self.ended = self.model.stop_training
+            self.model.stop_training = False
+
+    def on_train_end(self, logs=None):
+        """See `KeepBest`."""
+        self.at_end()
+        super().on_train_end(logs)
+
+
+def fit_kept(preset, labelled, rows, test, seed):
+    """The counts after the last epoch and at the best one, which held-out rows choose.
+
+    Returns a dict of epochs, trained (the number of epochs with `patience`), kept, last
+    and counts.
+    """
+    free_memory()
+    train, held_out = hold_out(rows)
+    model = make_model(preset, labelled, train, seed)
+    epochs = model.backbone.defaults_for(model.task_name).get("epochs", EPOCHS)
+
+    def count(rows):
+        x, y = map(list, zip(*rows, strict=True))
+        return labelled.count(y, labelled.predict(model, x))
+
+    last = []
+    best = KeepBestOfAll(
+        lambda model: f1(count(held_out)),
+        patience=PATIENCE,
+        latest=True,
+        at_end=lambda: last.extend(count(test)),
+    )
+    x, y = columns(train)
+    model.fit(x, y, epochs=epochs, seed=seed, callbacks=[best], verbose=2)
+    chosen = {"trained": len(best.scores), "kept": best.kept + 1}
+    return {"epochs": epochs, **chosen, "last": last, "counts": count(test)}
+
+
 def cells(run):
-    """Cells are a labelled set, a preset or None, and a baseline, a seed or `BEST`."""
+    """Cells are a labelled set, a preset or None, and a part of its results.
+
+    A part is a baseline, a seed, `BEST`, or a pair of `KEPT` and a seed.
+    """
     found = {}
     for name, labelled in LABELLED_SETS.items():
         found |= {f"{name}-{b}": (name, None, b) for b in BASELINES[labelled.words]}
@@ -87,6 +152,9 @@ def cells(run):
         for seed in run.seeds(SEEDS):
             found[f"{name}-{preset}-defaults-{seed}"] = (name, preset, seed)
         found[f"{name}-{preset}-best-0"] = (name, preset, BEST)
+    first = next(iter(run.presets))
+    for name, seed in itertools.product(LABELLED_SETS, run.seeds(SEEDS)):
+        found[f"{name}-{first}-{KEPT}-{seed}"] = (name, first, (KEPT, seed))
     return found
 
 
@@ -96,6 +164,8 @@ def result(run, name, preset, part):
         return run_baselines(run, name, LABELLED_SETS[name])[part]
     if part == BEST:
         return run_search(run, name, preset)
+    if isinstance(part, tuple):
+        return run_kept(run, name, preset, part[1])
     return run_defaults(run, name, preset, part)
 
 
@@ -103,6 +173,17 @@ def run_defaults(run, name, preset, seed):
     """The fit with the default settings."""
     work = functools.partial(fit_cell, run, name, preset, seed)
     return run.stored(f"{name}-{preset}-defaults-{seed}", work)
+
+
+def run_kept(run, name, preset, seed):
+    """The fit whose best epoch is kept."""
+
+    def compute():
+        labelled = LABELLED_SETS[name]
+        parts = run.parts(name, labelled).values()
+        return fit_kept(find_source(run.presets[preset]), labelled, *parts, seed)
+
+    return run.stored(f"{name}-{preset}-{KEPT}-{seed}", compute)
 
 
 def fit_cell(run, name, preset, seed, rate=None, searching=False):
@@ -199,6 +280,27 @@ def preset_table(run, preset, baselines):
     return markdown(heads, rows, results, f"`{preset}`:\n\n")
 
 
+def kept_table(run, baselines):
+    """The table of the best epochs beside the last ones, or None without results."""
+    preset, rows, results = next(iter(run.presets)), [], []
+    for name, labelled in LABELLED_SETS.items():
+        fits = [run_kept(run, name, preset, seed) for seed in range(SEEDS)]
+        fits = [fit for fit in fits if fit]
+        if not fits:
+            continue
+        sides = [[f1(fit[key]) for fit in fits] for key in ("last", "counts")]
+        gains = [kept - last for last, kept in zip(*sides, strict=True)]
+        row = [labelled.title, *map(percent, baselines.get(name, [None, None]))]
+        row += [*map(mean_interval, sides), mean_interval(gains, "+")]
+        for key in ("kept", "trained"):
+            row.append(", ".join(str(fit[key]) for fit in fits))
+        rows.append([*row, fits[0]["epochs"]])
+        results += fits
+    heads = ["data", "majority", "TF-IDF or chain", "last epoch", "best epoch"]
+    heads += ["difference", "kept", "epochs with `keep_best`", "epochs without"]
+    return markdown(heads, rows, results, f"`{preset}`, the best epoch kept:\n\n")
+
+
 def tables(run):
     """Makes all tables in Markdown."""
     found = {
@@ -209,6 +311,7 @@ def tables(run):
     presets = dict.fromkeys([*PRESETS, *run.stored_presets("*", "-defaults-0")])
     parts = [baseline_table(found)]
     parts += [preset_table(run, preset, pairs) for preset in presets]
+    parts.append(kept_table(run, pairs))
     return "\n".join(part for part in parts if part)
 
 

@@ -1,5 +1,6 @@
 """The table of defaults: what is trained, and which rates are tried."""
 
+import keras
 import numpy as np
 import pytest
 from tiny_inputs import make_bert
@@ -52,6 +53,45 @@ def test_a_fit_has_the_defaults_or_another_rate(preset, elmo, tmp_path):
     assert [row[2] for row in found["counts"]] == [*map(len, words)]
 
 
+@pytest.mark.slow
+def test_one_fit_shows_the_last_and_the_best_epoch(preset, tmp_path):
+    labelled = SETS["mrpc"]
+    found = defaults.fit_kept(preset, labelled, *labelled.load(tmp_path).values(), 0)
+    chosen = [found[key] for key in ("epochs", "trained", "kept")]
+    assert chosen == [1, 1, 1] and found["last"] == found["counts"]
+    assert np.shape(found["counts"]) == (40, 3)
+
+
+# The scores of the epochs, how many of them `patience` lets pass, and the one kept.
+EPOCHS = {
+    "better": ([1, 2, 3, 4, 5], 5, 4),
+    "worse": ([3, 2, 1, 4, 5], 3, 0),
+    "later": ([1, 3, 2, 2, 9], 4, 1),
+    "equal": ([1, 1, 1, 0, 0], 3, 2),
+}
+
+
+@pytest.mark.parametrize("case", EPOCHS)
+def test_all_epochs_are_trained_and_the_best_one_is_kept(case):
+    scores, trained, kept = EPOCHS[case]
+    model, last, left = keras.Sequential([keras.layers.Dense(1)]), [], iter(scores)
+    model.compile("sgd", "mse")
+    weights = []
+
+    def score(model):
+        weights.append(model.get_weights()[0])
+        return next(left)
+
+    best = defaults.KeepBestOfAll(
+        score, 2, latest=True, at_end=lambda: last.append(model.get_weights()[0])
+    )
+    x = np.ones((4, 2), "float32")
+    history = model.fit(x, x[:, :1], epochs=5, verbose=0, callbacks=[best])
+    assert (len(history.epoch), len(best.scores), best.kept) == (5, trained, kept)
+    np.testing.assert_array_equal(model.get_weights()[0], weights[kept])
+    assert (last[0] != weights[trained - 1]).any() == (trained < 5)
+
+
 def test_a_cell_has_its_parts(make_run, monkeypatch, command, tmp_path):
     fits = []
 
@@ -60,7 +100,14 @@ def test_a_cell_has_its_parts(make_run, monkeypatch, command, tmp_path):
         counts = [[int(rate == 0.01), 1, 1]] * len(test)
         return {"epochs": 3, "rate": rate or 0.02, "counts": counts}
 
+    def fit_kept(preset, labelled, rows, test, seed):
+        counts = [[1, 1, 1]] * len(test)
+        last = [[0, 1, 1], *counts[1:]]
+        chosen = {"epochs": 3, "trained": 3, "kept": 1 + seed}
+        return {**chosen, "last": last, "counts": counts}
+
     monkeypatch.setattr(defaults, "fit", fit)
+    monkeypatch.setattr(defaults, "fit_kept", fit_kept)
     monkeypatch.setattr(defaults, "FACTORS", (0.5, 1.0))
     monkeypatch.setattr(defaults, "STEPS_OUT", 0)
     given = ["defaults", "--preset=a/bert-tiny", "--seeds=2"]
@@ -77,6 +124,9 @@ def test_a_cell_has_its_parts(make_run, monkeypatch, command, tmp_path):
     assert "counts" not in searched and searched["score"] == 1
     text = (tmp_path / "tables/defaults/README.md").read_text()
     assert "`bert-tiny`:" in text and " | 0.0 ± 0.0 | 2 | 3 | 0.02 | 100.0 |" in text
+    command("defaults", "--seeds=2", "--cells=trec6-*-kept-*", "--cells=trec6-maj*")
+    text = (tmp_path / "tables/defaults/README.md").read_text()
+    assert " | 97.5 ± 0.0 | 100.0 ± 0.0 | +2.5 ± 0.0 | 1, 2 | 3, 3 | 3 |" in text
 
 
 # What is the best rate, and the rates that are tried after the default 1.

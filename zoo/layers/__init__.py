@@ -22,7 +22,12 @@ from zoo.layers.character_cnn import CharacterCNN, Highway
 from zoo.layers.concat_pooling import ConcatPooling
 from zoo.layers.crf import CRF
 from zoo.layers.frozen_models import FirstPieces, InferenceModel
-from zoo.layers.heads import ComparedSegments, Pooling, output_layer
+from zoo.layers.heads import (
+    ComparedSegments,
+    ComparedTexts,
+    Pooling,
+    output_layer,
+)
 from zoo.layers.lora import (
     enable_lora,
     is_lora,
@@ -60,6 +65,7 @@ __all__ = [
     "CausalMask",
     "CharacterCNN",
     "ComparedSegments",
+    "ComparedTexts",
     "ConcatPooling",
     "EmbeddingDropout",
     "EncoderDecoder",

@@ -10,13 +10,21 @@ from zoo.layers.checked_arguments import keep_checked
 
 POOLINGS = ("cls", "last", "mean", "max")
 
+SIMILARITIES = 5  # the numbers of `ComparedTexts` that do not depend on the width
+SIMILARITY_WEIGHT = 30.0
 
-def output_layer(units, backbone, name):
-    """A dense layer in float32 with the initial range of the backbone's config."""
+
+def output_layer(units, backbone, name, zeros=False):
+    """A dense layer in float32 with the initial range of the backbone's config.
+
+    With `zeros` the kernel is 0 at first, for vectors so large that the outputs of
+    random weights would be large, too.
+    """
     stddev = backbone.config.initializer_range
+    normal = keras.initializers.TruncatedNormal(stddev=stddev)
     return keras.layers.Dense(
         units,
-        kernel_initializer=keras.initializers.TruncatedNormal(stddev=stddev),
+        kernel_initializer="zeros" if zeros else normal,
         dtype="float32",
         name=name,
     )
@@ -106,23 +114,20 @@ class ComparedSegments(keras.layers.Layer):
     """One vector per row, which compares the two segments of a pair.
 
     `[m; |u - v|; u v]`, where m is the mean over all tokens, u and v are those over the
-    tokens of segment 0 and of segment 1, and the product is by element. With `sides` it
-    is `[u; v; |u - v|; u v]`, which tells the order of the texts. All are scaled to a
-    mean square of 1, because a new head hardly learns from small ones. In a row with
-    one segment only, `|u - v|` and `u v` are 0. It computes in float32.
+    tokens of segment 0 and of segment 1, and the product is by element. All are scaled
+    to a mean square of 1, because a new head hardly learns from small ones. In a row
+    with one segment only, `|u - v|` and `u v` are 0. It computes in float32.
 
     Source: the features of InferSent, Conneau et al. 2017, section 3.1, and of
-    Sentence-BERT, Reimers and Gurevych 2019, which encode each text alone. If a BERT
-    reads both texts as one row, every token also attends to the other text.
-
-    Args:
-        sides: bool, whether u and v replace m.
+    Sentence-BERT, Reimers and Gurevych 2019, which encode each text alone, see
+    `ComparedTexts`. If a BERT reads both texts as one row, every token also attends to
+    the other text.
 
     Inputs:
         sequence (B, L, D); padding_mask (B, L), 1 = token; segment_ids (B, L).
 
     Returns:
-        (B, 3 D), or with `sides` (B, 4 D).
+        (B, 3 D).
 
     Example:
         >>> sequence, mask = ops.ones((1, 2, 4)), ops.ones((1, 2))
@@ -131,29 +136,105 @@ class ComparedSegments(keras.layers.Layer):
         (1, 12)
     """
 
-    def __init__(self, sides=False, **kwargs):
-        super().__init__(**kwargs)
-        keep_checked(self, bool, sides=sides)
-
     def call(self, sequence, padding_mask, segment_ids):
         """Pools over the L positions."""
         sequence = ops.cast(sequence, "float32")
         mask = ops.cast(padding_mask, "float32")
         second = mask * ops.cast(ops.equal(segment_ids, 1), "float32")
-        first, means = mask - second, []
-        for part in (mask, first, second):
-            total = ops.sum(sequence * ops.expand_dims(part, 2), axis=1)
-            square = ops.mean(ops.square(total), axis=-1, keepdims=True)
-            means.append(total * ops.rsqrt(ops.maximum(square, 1e-12)))
-        m, u, v = means
-        pair = (ops.max(first, axis=1) * ops.max(second, axis=1))[:, None]
-        texts = [u, v] if self.sides else [m]
-        compared = [pair * ops.abs(u - v), pair * u * v]
-        pooled = ops.concatenate([*texts, *compared], axis=-1)
-        return ops.cast(pooled, self.compute_dtype)
+        first = mask - second
+        m, u, v = (scaled_mean(sequence, part) for part in (mask, first, second))
+        compared = difference_and_product(u, v, first, second)
+        return ops.cast(ops.concatenate([m, *compared], axis=-1), self.compute_dtype)
 
     def compute_output_shape(
         self, sequence_shape, padding_mask_shape=None, segment_ids_shape=None
     ):
-        """(B, 3 D), or with `sides` (B, 4 D)."""
-        return (sequence_shape[0], (3 + self.sides) * sequence_shape[-1])
+        """(B, 3 D)."""
+        return (sequence_shape[0], 3 * sequence_shape[-1])
+
+
+@keras.saving.register_keras_serializable(package="zoo")
+class ComparedTexts(keras.layers.Layer):
+    """One vector per pair of texts, each of which a model has read alone.
+
+    `[u; v; |u - v|; u v; w s]`. u and v are the means over the tokens of both texts,
+    scaled to a mean square of 1. s has five similarities between -1 and 1: the cosine
+    of u and v, and for each text the mean and the minimum over its tokens of the
+    largest cosine with a token of the other text. w is `SIMILARITY_WEIGHT`, because one
+    number counts little beside D others. If a text has no token, `|u - v|`, `u v` and s
+    are 0. It computes in float32.
+
+    Source: u, v, `|u - v|` and `u v` are the features of InferSent, Conneau et al.
+    2017, section 3.1. The means of largest cosines are precision and recall of
+    BERTScore, Zhang et al. 2020, section 3, without weights of words. The minima are
+    ours: in entailment, one word that has no match may decide.
+
+    Inputs:
+        first (B, L, D), first_mask (B, L), 1 = token; second (B, M, D), second_mask
+        (B, M).
+
+    Returns:
+        (B, 4 D + 5).
+
+    Example:
+        >>> first, second = ops.ones((1, 2, 4)), ops.ones((1, 3, 4))
+        >>> masks = ops.ones((1, 2)), ops.ones((1, 3))
+        >>> tuple(ComparedTexts()(first, masks[0], second, masks[1]).shape)
+        (1, 21)
+    """
+
+    def call(self, first, first_mask, second, second_mask):
+        """Compares the L tokens of one text with the M tokens of the other."""
+        texts = [ops.cast(text, "float32") for text in (first, second)]
+        masks = [ops.cast(mask, "float32") for mask in (first_mask, second_mask)]
+        u, v = map(scaled_mean, texts, masks)
+        compared = difference_and_product(u, v, *masks)
+        cosine = ops.mean(compared[1], axis=-1, keepdims=True)
+        similar = [cosine, *token_similarities(texts, masks)]
+        similar = [SIMILARITY_WEIGHT * value for value in similar]
+        vector = ops.concatenate([u, v, *compared, *similar], axis=-1)
+        return ops.cast(vector, self.compute_dtype)
+
+    def compute_output_shape(
+        self, first_shape, first_mask_shape=None, *second_shapes, **kwargs
+    ):
+        """(B, 4 D + 5)."""
+        return (first_shape[0], 4 * first_shape[-1] + SIMILARITIES)
+
+
+def scaled_mean(sequence, mask):
+    """The mean (B, D) over the tokens of a mask, with a mean square of 1, or 0."""
+    total = ops.sum(sequence * ops.expand_dims(mask, 2), axis=1)
+    square = ops.mean(ops.square(total), axis=-1, keepdims=True)
+    return total * ops.rsqrt(ops.maximum(square, 1e-12))
+
+
+def difference_and_product(u, v, first_mask, second_mask):
+    """`|u - v|` and `u v`, or 0 if one of the masks is empty."""
+    both = (ops.max(first_mask, axis=1) * ops.max(second_mask, axis=1))[:, None]
+    return both * ops.abs(u - v), both * u * v
+
+
+def token_similarities(texts, masks):
+    """For each text the mean and the minimum of its largest cosines, four (B, 1).
+
+    Args:
+        texts: float32 (B, L, D) and (B, M, D).
+        masks: float32 (B, L) and (B, M).
+    """
+    squares = [ops.sum(ops.square(text), axis=-1, keepdims=True) for text in texts]
+    units = [
+        text * ops.rsqrt(ops.maximum(square, 1e-12))
+        for text, square in zip(texts, squares, strict=True)
+    ]
+    cosines = ops.matmul(units[0], ops.transpose(units[1], (0, 2, 1)))
+    both = ops.expand_dims(masks[0], 2) * ops.expand_dims(masks[1], 1)
+    cosines = ops.where(both > 0, cosines, -1.0)
+    found = []
+    for axis, mask in ((2, masks[0]), (1, masks[1])):
+        largest = ops.max(cosines, axis=axis)
+        count = ops.maximum(ops.sum(mask, axis=1, keepdims=True), 1.0)
+        least = ops.min(ops.where(mask > 0, largest, 1.0), axis=1, keepdims=True)
+        found += [ops.sum(largest * mask, axis=1, keepdims=True) / count, least]
+    pair = ops.max(both, axis=(1, 2))[:, None]
+    return [pair * value for value in found]

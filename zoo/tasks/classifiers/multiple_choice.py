@@ -99,7 +99,7 @@ class MultipleChoice(Task):
         self.head = head
         inputs = sequence_inputs(backbone, num_choices)
         vectors = head.vector(backbone, merge_rows(inputs))
-        outputs = self._score(backbone, vectors, num_choices, head.dropout)
+        outputs = self._score(backbone, vectors, num_choices, head)
         options = {"num_choices": num_choices, **head.options()}
         super().__init__(inputs, outputs, backbone, tokenizer, options, **arguments)
         self.labels = tuple(map(str, range(num_choices)))
@@ -110,16 +110,16 @@ class MultipleChoice(Task):
         return {"head": "linear"} if found.classifies == cls.classifies else None
 
     @staticmethod
-    def _score(backbone, vectors, count, rate):
+    def _score(backbone, vectors, count, head):
         """The logits (B, N) of vectors (B N, D)."""
         x = split_rows(vectors, count)
         x = keras.layers.Dropout(
-            rate,
+            head.dropout,
             noise_shape=(None, 1, x.shape[-1]),
             dtype=backbone.dtype_policy,
             name="head_dropout",
         )(x)
-        dense = output_layer(1, backbone, "classifier")
+        dense = output_layer(1, backbone, "classifier", head.starts_at_zero())
         return ops.squeeze(dense(x), axis=-1)
 
     @property

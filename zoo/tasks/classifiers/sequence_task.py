@@ -15,6 +15,7 @@ from zoo.tasks.heads.head import (
     merge_head_options,
     split_head_options,
 )
+from zoo.tasks.heads.linear_head import COMPARING
 from zoo.tasks.heads.pooling import default_pooling
 from zoo.tasks.heads.separate_texts import has_segments
 from zoo.tasks.inputs.windows import TOKENS_IN_TAIL, pool_windows
@@ -60,7 +61,7 @@ class SequenceTask(Task):
             kind, pooling = family_head(backbone), options.get("pooling")
             if pooling is None and kind.joins:
                 pooling = default_pooling(backbone, self.task_name, pair)
-                pooling = pooling in ("compare", "separate")
+                pooling = pooling in COMPARING
             return "linear" if pooling else kind.name
 
         head = find_head(given, default_name)

@@ -107,7 +107,12 @@ class Head:
             self.dropout, dtype=backbone.dtype_policy, name="head_dropout"
         )
         x = dropout(self.vector(backbone, inputs))
-        return output_layer(units, backbone, "classifier")(x)
+        zeros = self.starts_at_zero()
+        return output_layer(units, backbone, "classifier", zeros)(x)
+
+    def starts_at_zero(self):
+        """Whether the kernel of the last layer is 0 before the training."""
+        return False
 
     def reads_windows(self, backbone):
         """Whether the layer "pooling" can read a text of any length in windows."""

@@ -11,6 +11,8 @@ from zoo.tasks.heads.separate_texts import (
     separate_inputs,
 )
 
+COMPARING = ("compare", "separate")  # the poolings that compare the texts of a pair
+
 
 @register_head
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -21,7 +23,8 @@ class LinearHead(Head):
 
     Args:
         pooling: str, "pooled", "cls", "mean", or for pairs "compare" or "separate",
-            see `zoo.layers.ComparedSegments`. With "separate", and with "compare" for a
+            see `zoo.layers.ComparedSegments` and `zoo.layers.ComparedTexts`. With
+            "separate", and with "compare" for a
             backbone without segments, such as ELMo, the backbone reads each text alone
             and whole. The task then needs `pair=True` and takes pairs only. The default
             is that of the preset, which may have another one for pairs, and "compare"
@@ -71,6 +74,10 @@ class LinearHead(Head):
             return compared_vector(backbone, inputs, self.pooling)
         return pooled_vector(backbone, inputs, self.pooling)
 
+    def starts_at_zero(self):
+        """See `Head`. The vectors of two compared texts are large."""
+        return self.pooling in COMPARING
+
     def reads_windows(self, backbone):
         """See `Head`."""
         return self.pooling == "mean" and backbone.carries_states
@@ -81,7 +88,7 @@ class LinearHead(Head):
 
     def fits(self, saved, backbone, pair):
         """See `Head`. The width depends on whether two texts are compared."""
-        compares = {"compare", "separate"} & {self.pooling, saved.get("pooling")}
+        compares = {self.pooling, saved.get("pooling")}.intersection(COMPARING)
         same = not compares or self.pooling == saved.get("pooling")
         if self.is_separate(backbone):
             same &= saved.get("pair", False) == pair

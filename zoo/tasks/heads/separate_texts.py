@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from zoo.data import COLUMN_PREFIXES, features_of
-from zoo.layers import ComparedSegments
+from zoo.layers import ComparedSegments, ComparedTexts
 
 
 def has_segments(backbone):
@@ -29,7 +29,8 @@ def separate_inputs(backbone, pair):
 def compared_vector(backbone, inputs, pooling):
     """The vector that compares the texts of a pair, each read alone.
 
-    `pooling` is "compare" or "separate", see `zoo.layers.ComparedSegments`.
+    `pooling` is "compare", see `zoo.layers.ComparedSegments`, or "separate", see
+    `zoo.layers.ComparedTexts`.
     """
     texts = [features_of(inputs, prefix) for prefix in COLUMN_PREFIXES]
     if not all(texts):
@@ -39,7 +40,9 @@ def compared_vector(backbone, inputs, pooling):
         )
     vectors = [backbone(text)["sequence_output"] for text in texts]
     masks = [text["padding_mask"] for text in texts]
+    options = {"dtype": backbone.dtype_policy, "name": "pooling"}
+    if pooling == "separate":
+        return ComparedTexts(**options)(vectors[0], masks[0], vectors[1], masks[1])
     segments = [ops.full_like(mask, number) for number, mask in enumerate(masks)]
     row = [ops.concatenate(part, axis=1) for part in (vectors, masks, segments)]
-    options = {"dtype": backbone.dtype_policy, "name": "pooling"}
-    return ComparedSegments(sides=pooling == "separate", **options)(*row)
+    return ComparedSegments(**options)(*row)
