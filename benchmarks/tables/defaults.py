@@ -14,7 +14,7 @@ DIR has the data of `labelled_sets.LABELLED_SETS`. For every labelled set:
 4. The first preset is fine-tuned with its defaults and every seed on nine tenths of the
    rows for training. The other tenth chooses the epoch that is kept, and when the
    training would stop, as in `zoo finetune`. It goes on to the last epoch, so that one
-   fit shows both. These are the cells SET-PRESET-kept-SEED.
+   fit shows both. Pairs have `pair=True`. These are the cells SET-PRESET-kept-SEED.
 """
 
 import functools
@@ -49,12 +49,12 @@ FACTORS = (0.5, 1.0, 2.0)  # of the default rate
 STEPS_OUT = 2  # how often the grid may grow if its first or last rate is the best
 
 
-def make_model(preset, labelled, rows, seed):
+def make_model(preset, labelled, rows, seed, **options):
     """Makes a task as the README of zoo does, compiled with the defaults."""
     x, y = columns(rows)
     if not labelled.words:
-        labels = sorted(set(y))
-        return zoo.from_preset(preset, "text_classifier", labels=labels, seed=seed)
+        options |= {"labels": sorted(set(y)), "seed": seed}
+        return zoo.from_preset(preset, "text_classifier", **options)
     backbone, scheme = zoo.from_preset(preset, task=None), labelled.scheme
     if backbone.family in WORD_MODELS:
         return zoo.make_tagger(x, y, [backbone], scheme=scheme, seed=seed)
@@ -120,7 +120,8 @@ def fit_kept(preset, labelled, rows, test, seed):
     """
     free_memory()
     train, held_out = hold_out(rows)
-    model = make_model(preset, labelled, train, seed)
+    pair = not labelled.words and isinstance(train[0][0], tuple)
+    model = make_model(preset, labelled, train, seed, pair=pair)
     epochs = model.backbone.defaults_for(model.task_name).get("epochs", EPOCHS)
 
     def count(rows):
