@@ -43,4 +43,4 @@ def test_a_cell_has_a_score(make_run, monkeypatch, tmp_path):
         found = run.result(name, pairs.cells(run)[name])
         assert found["train"] == found["test"] == 16 and 0 <= found["score"] <= 1
     assert "| MRPC | 16 | accuracy | " in run.render()["results"]
-    assert len([name for name in pairs.cells(run) if name.startswith("codah")]) == 3
+    assert len([name for name in pairs.cells(run) if name.startswith("codah")]) == 6

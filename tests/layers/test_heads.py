@@ -58,9 +58,9 @@ def test_compared_texts_are_their_formula():
         sides = cosines.max(1), cosines.max(0)
         similar = [np.mean(u * v)]
         similar += [number for side in sides for number in (side.mean(), side.min())]
-        expected = [u, v, np.abs(u - v), u * v, 30 * np.array(similar)]
+        expected = [u / 4, v / 4, np.abs(u - v) / 4, u * v / 4, 100 * np.array(similar)]
         np.testing.assert_allclose(found[row], np.concatenate(expected), atol=1e-4)
-    assert found[0, 33] < 30 and not found[2, :8].any() and not found[2, 16:].any()
+    assert found[0, 33] < 100 and not found[2, :8].any() and not found[2, 16:].any()
     longer = np.pad(second, ((0, 0), (0, 2), (0, 0)), constant_values=9)
     mask = np.pad(masks[1], ((0, 0), (0, 2)))
     padded = ComparedTexts()(first, masks[0], longer, mask)

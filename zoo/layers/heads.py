@@ -11,7 +11,7 @@ from zoo.layers.checked_arguments import keep_checked
 POOLINGS = ("cls", "last", "mean", "max")
 
 SIMILARITIES = 5  # the numbers of `ComparedTexts` that do not depend on the width
-SIMILARITY_WEIGHT = 30.0
+MEANS_WEIGHT, SIMILARITY_WEIGHT = 0.25, 100.0  # of the parts of `ComparedTexts`
 
 
 def output_layer(units, backbone, name, zeros=False):
@@ -157,12 +157,12 @@ class ComparedSegments(keras.layers.Layer):
 class ComparedTexts(keras.layers.Layer):
     """One vector per pair of texts, each of which a model has read alone.
 
-    `[u; v; |u - v|; u v; w s]`. u and v are the means over the tokens of both texts,
-    scaled to a mean square of 1. s has five similarities between -1 and 1: the cosine
-    of u and v, and for each text the mean and the minimum over its tokens of the
-    largest cosine with a token of the other text. w is `SIMILARITY_WEIGHT`, because one
-    number counts little beside D others. If a text has no token, `|u - v|`, `u v` and s
-    are 0. It computes in float32.
+    `[[u; v; |u - v|; u v] / 4; 100 s]`. u and v are the means over the tokens of both
+    texts, scaled to a mean square of 1. s has five similarities between -1 and 1: the
+    cosine of u and v, and for each text the mean and the minimum over its tokens of the
+    largest cosine with a token of the other text. The factors are chosen so that a new
+    head learns first from s, which is a better guide with few labels. If a text has no
+    token, `|u - v|`, `u v` and s are 0. It computes in float32.
 
     Source: u, v, `|u - v|` and `u v` are the features of InferSent, Conneau et al.
     2017, section 3.1. The means of largest cosines are precision and recall of
@@ -191,8 +191,9 @@ class ComparedTexts(keras.layers.Layer):
         compared = difference_and_product(u, v, *masks)
         cosine = ops.mean(compared[1], axis=-1, keepdims=True)
         similar = [cosine, *token_similarities(texts, masks)]
-        similar = [SIMILARITY_WEIGHT * value for value in similar]
-        vector = ops.concatenate([u, v, *compared, *similar], axis=-1)
+        parts = [MEANS_WEIGHT * part for part in (u, v, *compared)]
+        parts += [SIMILARITY_WEIGHT * value for value in similar]
+        vector = ops.concatenate(parts, axis=-1)
         return ops.cast(vector, self.compute_dtype)
 
     def compute_output_shape(
