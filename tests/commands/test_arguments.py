@@ -130,6 +130,7 @@ KERAS = {"Adagrad": keras.optimizers.Adagrad, "AdamW": keras.optimizers.AdamW}
 # What takes no such argument: a step inside of a graph, a record, a model.
 WITHOUT = {
     *("AttentivePooling", "Biattention", "CausalMask", "ComparedSegments"),
+    "ComparedTexts",
     *("EncoderDecoder", "FirstPieces", "InferenceModel", "KeepState", "MergeRows"),
     *("StatefulModel", "WithScores", "LayerNorm", "PlanUpdates", "empty_cache"),
     *("apply_quantization", "quantization_configs", "quantization_record"),

@@ -217,6 +217,6 @@ def first_family(case):
 
 def columns_of(task, texts):
     """Texts as the task takes them: for each further column in another order."""
-    count = len(task.required_columns)
+    count = task.num_columns
     columns = [[*texts[i:], *texts[:i]] for i in range(count)]
     return columns[0] if count == 1 else tuple(columns)

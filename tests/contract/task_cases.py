@@ -57,6 +57,14 @@ TASKS = [
         "text_classifier_sets",
     ),
     Case(
+        "text_classifier",
+        {"labels": tiny.LABELS, "pair": True, "pooling": "separate"}
+        | {"head_dropout": 0.0},
+        lambda texts, labels: list(labels),
+        (2,),
+        "text_classifier_pairs",
+    ),
+    Case(
         "text_regressor",
         {"pooling": "mean", "head_dropout": 0.0},
         lambda texts, labels: [float(label == "good") for label in labels],

@@ -21,16 +21,18 @@ class LinearHead(Head):
 
     Source: Devlin et al. 2019, section 4.1.
 
+    With "compare" and "separate" W is 0 at first, since their vectors are so large that
+    random weights would give large random outputs.
+
     Args:
-        pooling: str, "pooled", "cls", "mean", or for pairs "compare" or "separate",
-            see `zoo.layers.ComparedSegments` and `zoo.layers.ComparedTexts`. With
-            "separate", and with "compare" for a
-            backbone without segments, such as ELMo, the backbone reads each text alone
-            and whole. The task then needs `pair=True` and takes pairs only. The default
-            is that of the preset, which may have another one for pairs, and "compare"
-            for pairs if the backbone has no segments, "pooled" if it has a pooled
-            output, and else "mean". A backbone that reads forward, such as GPT, has
-            neither "pooled" nor "cls".
+        pooling: str, "pooled", "cls", "mean", or for pairs "compare" or "separate", see
+            `zoo.layers.ComparedSegments` and `zoo.layers.ComparedTexts`. With
+            "separate", and with "compare" for a backbone without segments, such as
+            ELMo, the backbone reads each text alone and whole. The task then needs
+            `pair=True` and takes pairs only. The default is that of the preset, which
+            may have another one for pairs, and "compare" for pairs if the backbone has
+            no segments, "pooled" if it has a pooled output, and else "mean". A backbone
+            that reads forward, such as GPT, has neither "pooled" nor "cls".
         dropout: see `Head`.
     """
 
