@@ -31,6 +31,7 @@ from benchmarks.tables.stored_results import (
     markdown,
     mean_interval,
     percent,
+    short_name,
 )
 
 PRESET = "bert_mini_en_uncased_distilled"
@@ -143,7 +144,8 @@ def table(run):
         rows.append(row)
         every += [*plain, *(found for results in arms.values() for found in results)]
     heads = ["data", "test", "metric", "majority or mean", "TF-IDF before", "TF-IDF"]
-    return markdown([*heads, *(f"`{p}`" for p in POOLINGS)], rows, every)
+    title = f"`{short_name(run.presets['preset'])}`:\n\n"
+    return markdown([*heads, *(f"`{p}`" for p in POOLINGS)], rows, every, title)
 
 
 TABLE = Table(
