@@ -19,10 +19,10 @@ COMPARING = ("compare", "separate")  # the poolings that compare the texts of a 
 class LinearHead(Head):
     """`dropout(pooled) W + b`, the option `head="linear"`.
 
-    Source: Devlin et al. 2019, section 4.1.
+    With `pooling="compare"` or "separate", W is 0 at first. Their vectors are so large
+    that random weights would give large random outputs.
 
-    With "compare" and "separate" W is 0 at first, since their vectors are so large that
-    random weights would give large random outputs.
+    Source: Devlin et al. 2019, section 4.1, where W is random.
 
     Args:
         pooling: str, "pooled", "cls", "mean", or for pairs "compare" or "separate", see
