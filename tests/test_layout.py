@@ -23,14 +23,13 @@ MOST_BASES, MOST_NAMES = 6, 60  # of a task: classes of ours, names that Keras l
 TWINS = {"masked_lm", "causal_lm", "bidirectional_lm"}  # objectives, named as tasks
 
 BELOW_TASKS = {
+    "distribution",
     *("text", "layers", "backbone", "checkpoint", "evaluation", "presets", "data"),
     *("serving", "generation", "training", "family", "files", "ragged_rows"),
 }
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
-EVERYTHING = {
-    *BELOW_REGISTRY,
-    *("registry", "pretraining", "programs", "commands", "__init__"),
-}
+ABOVE_TASKS = {"registry", "pretraining", "programs", "commands", "__init__"}
+EVERYTHING = BELOW_REGISTRY | ABOVE_TASKS
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
 OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
@@ -54,6 +53,8 @@ RULES = {
     "layers/character_cnn": (set(), {"keras", "tensorflow"}),
     # `keras.ops.scan` fails on TensorFlow for sequences of unknown length.
     "layers/recurrent/scan": (set(), {"keras", "tensorflow"}),
+    # The values of all replicas, also of other workers.
+    "layers/recurrent/carried_state": (set(), {"keras", "tensorflow"}),
     "checkpoint": (set(), {"numpy", *FORMATS}),
     "evaluation": (set(), {"numpy", *OFFICIAL_METRICS}),
     "presets": ({"checkpoint"}, {"safetensors", "huggingface_hub", "kagglehub"}),
@@ -73,16 +74,14 @@ RULES = {
     "models/model": ({"layers", "backbone"}, {"keras"}),
     "models/weights": ({"checkpoint", "backbone", "family"}, {"numpy"}),
     "generation": ({"layers"}, {"keras"}),
-    "training": ({"layers", "evaluation", "backbone"}, ENGINE),
+    "distribution": (set(), ENGINE - {"numpy"}),
+    "training": ({"layers", "evaluation", "backbone", "distribution"}, ENGINE),
     "tasks": (BELOW_TASKS, ENGINE),
     "tasks/files/table_answers": (BELOW_TASKS, {"tqdm"}),
     "visualize": ({"text"}, {"numpy", "matplotlib"}),
     "registry": (BELOW_REGISTRY, ENGINE),
     "programs": (BELOW_REGISTRY | {"registry", "__version__"}, ENGINE),
-    "programs/vectors/text_vectors": (
-        BELOW_REGISTRY | {"registry"},
-        {*ENGINE, "tqdm"},
-    ),
+    "programs/vectors/text_vectors": ({*BELOW_REGISTRY, "registry"}, ENGINE | {"tqdm"}),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
     "data/files/table_files": (set(), {"pyarrow"}),
     "data/files/table_writing": (set(), {"pyarrow"}),
@@ -90,14 +89,14 @@ RULES = {
     "__init__": (EVERYTHING, set()),
     "__main__": ({"commands"}, set()),
 }
-# Where a family or a task is data: no module may ask which one it has.
+# Where a family or a task is data, no module may ask which one it has.
 GENERIC = {
     *("tasks", "data", "registry", "programs", "pretraining", "backbone"),
     *("training", "visualize", "generation", "presets", "family", "commands"),
 }
 # These import other packages, which may be absent, by name.
-OPTIONAL_PACKAGES = ("zoo/evaluation/glue_scores.py", "zoo/commands/main.py")
-IMPORTERS = ("zoo/lazy_names.py", *OPTIONAL_PACKAGES)
+OPTIONAL = ("zoo/evaluation/glue_scores.py", "zoo/commands/main.py")
+IMPORTERS = ("zoo/lazy_names.py", *OPTIONAL)
 
 
 def rule_of(path):

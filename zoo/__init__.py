@@ -31,6 +31,7 @@ _PLACES = {
     "register_family": "zoo.registry",
     "register_task": "zoo.registry",
     "soft_labels": "zoo.programs.finetune.soft_labels",
+    "strategy": "zoo.distribution",
     "train_word_vectors": "zoo.programs.vectors.word_vectors",
     "transfer_vocabulary": "zoo.programs.vocabulary.vocabulary_transfer",
 }

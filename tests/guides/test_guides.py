@@ -24,7 +24,7 @@ from zoo.pretraining import Recipe
 from zoo.pretraining.recipes import OBJECTIVES
 
 # The first blocks of a guide, which run by default. All of its blocks are slow.
-FIRST_BLOCKS = {"recipes": 3}
+FIRST_BLOCKS = {"recipes": 3, "lora": 2, "scale": 2, "training_loop": 3}
 RUNS = [pytest.param(g, FIRST_BLOCKS.get(name(g)), id=name(g)) for g in GUIDES]
 RUNS += [
     pytest.param(g, None, id=f"{name(g)}_whole", marks=pytest.mark.slow)

@@ -60,6 +60,7 @@ COUNTED = (
 RULES = {
     **dict.fromkeys(COUNTED, COUNT),
     "character_coverage": SHARE,
+    "devices": NumberRule(1, 10_000),
     "embedding_dim": NumberRule(1, 10_000),
     "epochs": NumberRule(1, 10**6),
     "head": NumberRule(-10_000, 10_000),

@@ -288,21 +288,6 @@ def parse_weights(context, parameter, values):
     return found or None
 
 
-def check_recipe(preset, recipe, options):
-    """Raises a usage error if options do not fit a recipe, or a preset."""
-    if options.get("new_labels") and not os.fspath(preset).endswith(".keras"):
-        raise click.UsageError("--new-labels needs a .keras file as PRESET.")
-    training = ("keep_best", "class_weight", "freeze", "lora", "lora_layers")
-    for name in (*training, "new_labels"):
-        if recipe is not None and options.pop(name, None):
-            flag = name.replace("_", "-")
-            raise click.UsageError(f"--{flag} cannot be given with --recipe.")
-    for name in ("language_model_epochs", "unlabeled"):
-        if recipe is None and options.pop(name, None) is not None:
-            flag = name.replace("_", "-")
-            raise click.UsageError(f"--{flag} needs --recipe.")
-
-
 PRESET = click.argument("preset", callback=check_preset)
 MODEL = click.argument("model", callback=check_model)
 TEXT_FILES = click.argument(
@@ -312,7 +297,12 @@ TEXT_FILES = click.argument(
     type=click.Path(path_type=pathlib.Path),
     callback=check_data,
 )
-DTYPE = click.option("--dtype", help="Dtype policy of Keras, such as mixed_bfloat16.")
+DTYPE = click.option(
+    "--dtype",
+    "--precision",
+    "dtype",
+    help="Dtype policy of Keras, such as mixed_bfloat16.",
+)
 BATCH_SIZE = number_option(
     "--batch-size", "Texts of an update, or read together; by default 32."
 )

@@ -2,7 +2,7 @@
 
 import click
 
-from zoo.commands import arguments
+from zoo.commands import arguments, devices
 
 SUITE = ("sst2", "mrpc", "rte", "cola", "stsb", "qnli", "qqp", "wnli", "mnli", "snli")
 SUITE += ("conll2003", "squad1.1", "squad2.0", "swag", "codah")
@@ -24,6 +24,7 @@ SUITE += ("conll2003", "squad1.1", "squad2.0", "swag", "codah")
     "Directory of a report to write, with scores, pictures and the largest errors.",
     arguments.check_new_folder,
 )
+@devices.ON_DEVICES
 def evaluate(model, data, target, compare, report, columns):
     """Print the scores of a model on labelled texts.
 
@@ -77,6 +78,7 @@ def evaluate(model, data, target, compare, report, columns):
 )
 @arguments.pooling("pooled", "cls", "mean", "compare")
 @arguments.DTYPE
+@devices.ON_DEVICES
 def evaluate_suite(preset, data, output, tasks, learning_rate, compare, **options):
     """Fine-tune a preset on the tasks of the papers, and write their table.
 

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from zoo.commands import arguments
+from zoo.commands import arguments, devices
 from zoo.files.lines import read_lines
 from zoo.presets import RECORD
 from zoo.serving.versions import holds_export
@@ -47,6 +47,7 @@ from zoo.serving.versions import holds_export
     metavar="NAME",
     help="The signature of an export, such as score; by default serving_default.",
 )
+@devices.ON_DEVICES
 def predict(model, texts, pair, page, data, output, batch_size, signature, **columns):
     """Print the answer to each text as a line of JSON, or add answers to a table.
 
@@ -189,6 +190,7 @@ def attend(preset, text, target, output, kind, layer, head):
 @arguments.number_option("--sequence-length", "Longer texts are truncated.")
 @arguments.BATCH_SIZE
 @arguments.DTYPE
+@devices.ON_DEVICES
 def embed(preset, files, output, layers, **options):
     """Write a vector for each line of text files.
 

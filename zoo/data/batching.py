@@ -99,13 +99,17 @@ def check_epochs(epochs):
 
 
 def untuned():
-    """The `tf.data.Options` of a dataset without autotuning.
+    """The `tf.data.Options` of a dataset without autotuning, of all rows of a batch.
 
     The autotuning thread of `tf.data` sleeps up to a minute, and the end of a dataset
-    waits for it. `fit` and `predict` would return that much later.
+    waits for it. `fit` and `predict` would return that much later. Each of several
+    workers takes a part of every batch, not of the files: the batches do not depend on
+    the number of workers.
     """
     options = tf.data.Options()
     options.autotune.enabled = False
+    policy = tf.data.experimental.AutoShardPolicy.DATA
+    options.experimental_distribute.auto_shard_policy = policy
     return options
 
 

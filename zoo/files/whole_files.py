@@ -12,6 +12,8 @@ import os
 import pathlib
 import shutil
 import stat
+import tempfile
+import types
 import uuid
 import zlib
 
@@ -40,6 +42,8 @@ ADVICE = {
 }
 WRITE_FAILURES = FULL_DISK + DENIED_ACCESS + NO_PLACE
 NOTHING_WRITTEN = "Nothing was written."
+# Of several workers that run the same program, only the first one writes.
+THIS_PROCESS = types.SimpleNamespace(writes=True)
 
 
 def open_any(path, mode="rb", **options):
@@ -189,8 +193,14 @@ def replacing(path):
     are created. The temporary path does not exist yet. It is on the same disk, with the
     same suffix. OSError if the disk is full, the permission to write is missing or the
     directory is not empty.
+
+    Unless `THIS_PROCESS.writes`, what is written is removed at the end.
     """
     path = pathlib.Path(path)
+    if not THIS_PROCESS.writes:
+        with _discarded(path) as temporary:
+            yield temporary
+        return
     target = pathlib.Path(os.path.realpath(path))
     # Without the name of the target, which may be as long as the system allows.
     suffix = pathlib.Path(path.name or target.name).suffix
@@ -215,6 +225,27 @@ def replacing(path):
                 _move_entries(temporary, target)
             else:
                 os.replace(temporary, target)
+
+
+@contextlib.contextmanager
+def _discarded(path):
+    """Yields a path to write to, also with `replacing`, that is removed at the end."""
+    with tempfile.TemporaryDirectory() as directory:
+        THIS_PROCESS.writes = True
+        try:
+            yield pathlib.Path(directory, "unused").with_suffix(path.suffix)
+        finally:
+            THIS_PROCESS.writes = False
+
+
+@contextlib.contextmanager
+def rewriting(directory):
+    """As `replacing`, but a directory that is there is removed at the end."""
+    writes = THIS_PROCESS.writes
+    with replacing(directory) as temporary:
+        yield temporary
+        if writes:
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 # Temporary files and directories, which an interrupt must remove.

@@ -14,7 +14,7 @@ from zoo.data import (
     untuned,
     write_word_corpus,
 )
-from zoo.pretraining.objective import Objective, only_stage
+from zoo.pretraining.objective import Objective, only_stage, rows_of_replica
 from zoo.pretraining.start import finished_model, make_optimizer, start_model
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.tasks import BidirectionalLM
@@ -86,7 +86,7 @@ class StreamPretraining(TokenDocuments, Objective):
             self.tokenizer,
             self.recipe.config,
             num_samples=self.recipe.options.num_samples,
-            rows=self.rows,
+            rows=rows_of_replica(self.rows),
         )
         model.compile(make_optimizer(self.recipe))
         return model

@@ -15,7 +15,7 @@ from zoo.data import (
     write_documents,
 )
 from zoo.data.files.corpus import UNKNOWN_MARK
-from zoo.pretraining.objective import Objective, only_stage
+from zoo.pretraining.objective import Objective, only_stage, rows_of_replica
 from zoo.pretraining.start import finished_language_model, learn_once
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.text.english.fastai_splitting import UNKNOWN
@@ -84,7 +84,7 @@ class CausalStreams(TokenDocuments, Objective):
 
     def build(self):
         """Makes the compiled model at the start of the run."""
-        return self.start(rows=self.rows, window=self.steps)
+        return self.start(rows=rows_of_replica(self.rows), window=self.steps)
 
     def _batches(self, model, corpus, steps, **options):
         reverse = model.backbone.reverse

@@ -1,6 +1,7 @@
 """What the training of a distillation minimizes, and what it reports."""
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 
@@ -11,7 +12,7 @@ class DistillationLoss(keras.losses.Loss):
     `l_i = 1 - s_i t_i + pairs * mean_j (s_i s_j - t_i t_j)^2`, where s and t are the
     vectors of length 1 of student and teacher, and products are cosines. The first
     term is half the squared distance of two vectors; the second compares the texts of
-    a batch with one another.
+    a batch with one another, those of all replicas.
 
     Source: Reimers and Gurevych 2020, "Making Monolingual Sentence Embeddings
     Multilingual", equation 1, for the distance; Park et al. 2019, "Relational
@@ -48,14 +49,22 @@ class DistillationLoss(keras.losses.Loss):
     def _texts(self, y_true, y_pred):
         loss = 1.0 - ops.sum(y_true * y_pred, axis=-1)
         if self.pairs:
-            cosines = ops.matmul(y_pred, ops.transpose(y_pred))
-            wanted = ops.matmul(y_true, ops.transpose(y_true))
+            cosines = ops.matmul(y_pred, ops.transpose(on_all_replicas(y_pred)))
+            wanted = ops.matmul(y_true, ops.transpose(on_all_replicas(y_true)))
             loss += self.pairs * ops.mean(ops.square(cosines - wanted), axis=-1)
         return loss
 
     def get_config(self):
         """Constructor arguments."""
         return {**super().get_config(), "pairs": self.pairs, "words": self.words}
+
+
+def on_all_replicas(rows):
+    """The rows (B, D) of all replicas of a strategy of TensorFlow, (sum of B, D)."""
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return rows
+    return context.all_gather(tf.identity(rows), axis=0)
 
 
 @keras.saving.register_keras_serializable(package="zoo")

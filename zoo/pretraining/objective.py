@@ -1,6 +1,7 @@
 """What the runs of all objectives share."""
 
 import numpy as np
+import tensorflow as tf
 
 from zoo.data import untuned
 
@@ -67,6 +68,22 @@ class StagedObjective(Objective):
         options["epochs"] = range(done // updates, -(-steps // updates))
         batches = model.batches(*columns, **options)
         return batches.skip(done % updates).take(steps - done)
+
+
+def rows_of_replica(rows):
+    """The rows of a batch that each replica of the present strategy reads, int.
+
+    ValueError unless all have equally many: a model that carries states has a fixed
+    number of them.
+    """
+    replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    if rows % replicas:
+        raise ValueError(
+            "The rows of an update must be a multiple of the replicas if a model "
+            f"carries states. Received: {rows} rows and {replicas} replicas. Use "
+            "another number of devices."
+        )
+    return rows // replicas
 
 
 def only_stage(recipe, model):

@@ -1,16 +1,21 @@
 """Runs a recipe: from text files to a preset."""
 
 import pathlib
-import shutil
 import types
 
 import keras
 
 from zoo import presets
 from zoo.checks.number_rules import numbers_checked
+from zoo.distribution import chief_first
 from zoo.files.path_checks import check_readable, check_writable_directory
 from zoo.files.state_files import damaged, read_state
-from zoo.files.whole_files import DAMAGE_ERRORS, write_json
+from zoo.files.whole_files import (
+    DAMAGE_ERRORS,
+    THIS_PROCESS,
+    rewriting,
+    write_json,
+)
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.recipes import Recipe, find_held_out, find_train
 from zoo.pretraining.start import check_configs
@@ -55,35 +60,32 @@ def run(recipe, data, output, every=None, tensorboard=False):
         every = choose_interval(recipe.steps, output)
     check_interval(recipe.steps, every)
     check_recipe(recipe, data, output)
-    begin(recipe, output)
-    objective = prepare(recipe, data, output)
+    objective = chief_first(prepare, recipe, data, output)
     logger = keras.callbacks.TensorBoard(output / "tensorboard")
-    untrained = objective.build()
-    model = train_steps(
-        untrained,
+    model = objective.build()
+    train_steps(
+        model,
         # Keras asks for more batches after the last one.
-        lambda start: objective.batches(untrained, start).repeat(),
+        lambda start: objective.batches(model, start).repeat(),
         recipe.steps,
         output,
         every,
-        [logger] if tensorboard else [],
+        [logger] if tensorboard and THIS_PROCESS.writes else [],
         objective.sizes,
         recipe.average,
     )
     report = {"recipe": recipe.to_json(), "tokens": objective.tokens()}
-    preset, new = output / "preset", output / "new_preset"
-    shutil.rmtree(new, ignore_errors=True)
     finished = objective.finished(model)
     finished.backbone.defaults = recipe.defaults
-    finished.save_to_preset(new, dtype="float16")
     if recipe.valid:
         report["valid"] = objective.evaluate(model)
     write_json(output / "report.json", report, indent=2)
     card = {"tokens_seen": report["tokens"], "valid": report.get("valid")}
     card |= {"log_every": every, **objective.record()}
-    presets.add_to_record(new, {**recipe.card, **card})
-    shutil.rmtree(preset, ignore_errors=True)
-    new.rename(preset)
+    with rewriting(output / "preset") as temporary:
+        finished.save_to_preset(temporary, dtype="float16")
+        presets.add_to_record(temporary, {**recipe.card, **card})
+    chief_first(lambda: None)  # the others end when all is written
     return model
 
 
@@ -99,7 +101,8 @@ def check_recipe(recipe, data, output):
 
 
 def prepare(recipe, data, output):
-    """Makes the objective of a recipe, and records the files of the run."""
+    """Makes the objective of a recipe, and records the recipe and the files."""
+    begin(recipe, output)
     path = output / FILES_RECORD
     known, sizes = path.exists(), check_files(recipe, data, output)
     write_json(path, sizes, indent=2)

@@ -6,6 +6,7 @@ import hashlib
 import numpy as np
 
 from zoo import registry
+from zoo.distribution import chief_first
 from zoo.files.whole_files import replacing
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.text_and_words import embed_words, with_words
@@ -59,11 +60,15 @@ class Teacher:
             content = "\0".join([self.record["sha256"], *part])
             name = hashlib.sha256(content.encode()).hexdigest()[:32]
             path = self.directory / f"{name}.{ending}"
-            if not path.exists():
-                vectors = self._compute(part, ending == "words.npy")
-                with replacing(path) as temporary, open(temporary, "wb") as file:
-                    np.save(file, vectors.astype("float16"))
+            chief_first(self._write, path, part, ending == "words.npy")
             yield part, np.load(path)
+
+    def _write(self, path, texts, words):
+        """Writes the vectors of texts, or of their words, unless the file exists."""
+        if not path.exists():
+            vectors = self._compute(texts, words)
+            with replacing(path) as temporary, open(temporary, "wb") as file:
+                np.save(file, vectors.astype("float16"))
 
     def _compute(self, texts, words):
         if not words:

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from zoo.checks.ranges import Size, check_value
+from zoo.distribution import chief_first
 from zoo.files.state_files import damaged
 from zoo.files.whole_files import replacing
 from zoo.training.selection import refuse_averages
@@ -45,7 +46,9 @@ class AverageWeights(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         """Keeps the weights of the epoch, and forgets those of the oldest one."""
-        weights = self.model.get_weights()
+        chief_first(self._keep, epoch, self.model.get_weights())
+
+    def _keep(self, epoch, weights):
         if self.directory:
             self.directory.mkdir(parents=True, exist_ok=True)
             with replacing(self._path(epoch)) as temporary:

@@ -11,7 +11,7 @@ import numpy as np
 
 from zoo.checks.ranges import Count, Size, check_values
 from zoo.files.state_files import damaged
-from zoo.files.whole_files import replacing
+from zoo.files.whole_files import THIS_PROCESS, replacing
 from zoo.training.averaging import AverageWeights
 from zoo.training.optimizer_base import strategy_scope
 from zoo.training.update_plan import unwrapped
@@ -107,11 +107,11 @@ def train_steps(
 ):
     """Trains a compiled model for a number of batches, and resumes.
 
-    If the optimizer averages weights (`use_ema`), or with `average`, the trained model
-    has the averages. The checkpoint has the last weights and the optimizer's averages.
+    If the optimizer averages weights, or with `average`, the trained model has the
+    averages. The checkpoint has the last weights and the optimizer's averages.
 
     Args:
-        model: compiled keras.Model, used if `directory` has no checkpoint.
+        model: compiled keras.Model, into which a checkpoint in `directory` is read.
         make_dataset: function of the number of the first batch, int, to an endless
             tf.data.Dataset from there.
         steps: int, batches in total; updates unless gradients are accumulated.
@@ -122,7 +122,7 @@ def train_steps(
         average: int, the trained model is the mean of so many last checkpoints.
 
     Returns:
-        The trained model; another object than `model` if training was resumed.
+        The trained model.
 
     Raises:
         FloatingPointError: if the loss or a weight is not finite.
@@ -130,24 +130,24 @@ def train_steps(
     """
     check_interval(steps, every)
     check_values(Size, steps=steps, average=average)
-    directory = pathlib.Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    checkpoint, log = directory / CHECKPOINT, directory / "log.csv"
-    model, start = _resume(checkpoint, model, steps, every)
+    checkpoint, log = (pathlib.Path(directory, n) for n in (CHECKPOINT, "log.csv"))
+    log.parent.mkdir(parents=True, exist_ok=True)
+    start = _resume(checkpoint, model, steps, every)
     _trim(log, start // every)
-    mean = AverageWeights(average, directory / "last_weights")
-    means = [mean] if average > 1 else []
-    progress = [] if sizes is None else [Throughput(sizes, start)]
+    means = [AverageWeights(average, log.with_name("last_weights"))] * (average > 1)
+    callbacks = [*means, SaveWhole(checkpoint, every), *callbacks]
+    if THIS_PROCESS.writes:
+        callbacks.insert(0, keras.callbacks.CSVLogger(log, append=start > 0))
+    if sizes is not None:
+        callbacks.insert(0, Throughput(sizes, start))
     if start < steps:
-        log = keras.callbacks.CSVLogger(log, append=start > 0)
-        save = SaveWhole(checkpoint, every)
         model.fit(
             make_dataset(start),
             epochs=steps // every,
             initial_epoch=start // every,
             steps_per_epoch=every,
             shuffle=False,
-            callbacks=[*progress, log, *means, save, *callbacks],
+            callbacks=callbacks,
         )
     else:
         # As `fit` does at its end: averaged weights take the place of the last ones.
@@ -204,10 +204,11 @@ def check_interval(steps, every, finished=0):
 
 
 def _resume(checkpoint, model, steps, every):
-    """The model of a checkpoint, or `model` without one, and its finished batches."""
+    """Reads a checkpoint, if there is one, into a model; its finished batches, int."""
     if checkpoint.exists():
         with strategy_scope(getattr(model, "optimizer", None)):
-            model = keras.saving.load_model(checkpoint)
+            model.optimizer.build(model.trainable_variables)
+            model.load_weights(checkpoint)
     stored = _read_number(checkpoint, INTERVAL_MEMBER)
     if stored not in (None, every):
         raise ValueError(
@@ -221,7 +222,7 @@ def _resume(checkpoint, model, steps, every):
         batches = unwrapped(model.optimizer).gradient_accumulation_steps or 1
         finished = _updates(model) * batches
     check_interval(steps, every, finished)
-    return model, finished
+    return finished
 
 
 def _read_number(checkpoint, name):

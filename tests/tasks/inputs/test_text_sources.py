@@ -199,12 +199,17 @@ def test_a_py_dataset_hears_of_its_epochs(classifier):
 
 
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
-def test_targets_of_other_tasks_are_streams_too(make_task):
+def test_targets_of_words_are_streams_too(make_task):
     tagger = make_task("token_classifier", labels=tiny.TAGS, compile=EAGER)
     expected = logs(tagger, TEXTS, TAGS)
     for y in (TAGS, [" ".join(row) for row in TAGS]):
         found = logs(tagger, generator([(TEXTS, y)]))
         assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_targets_of_other_tasks_are_streams_too(make_task):
     answerer = make_task("question_answerer", compile=EAGER)
     texts, answers = (TEXTS, TEXTS), [[("good", 0)], [], [("a", 0)]]
     expected = logs(answerer, texts, answers)

@@ -188,7 +188,9 @@ def test_replicas_count_each_row_once_by_its_weight(kind, two_replicas):
     assert found["auc"] == pytest.approx(area, abs=2e-3)  # of the bins
 
 
-@pytest.mark.parametrize("decoder", ["softmax", "crf"])
+@pytest.mark.parametrize(
+    "decoder", [pytest.param("softmax", marks=pytest.mark.slow), "crf"]
+)
 def test_taggers_measure_spans(decoder, tmp_path):
     tags = tiny.make_tags(TEXTS)
     model = make_tiny_task(

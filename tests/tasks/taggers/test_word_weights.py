@@ -51,32 +51,43 @@ def test_weights_of_words_are_those_of_their_losses(length):
         assert found["loss"] == pytest.approx(expected, rel=1e-5)
 
 
-def test_class_weights_are_those_of_the_words():
-    factors = dict(zip(tiny.TAGS, (1.0, 5.0, 0.5), strict=True))
-    words = [[factors[tag] for tag in row] for row in TAGS]
-    pairs = zip(words, WEIGHTS, strict=True)
-    both = [[a * b for a, b in zip(*rows, strict=True)] for rows in pairs]
-    cases = [
-        ({"class_weight": factors}, {"sample_weight": words}),
-        ({"class_weight": [1.0, 5.0, 0.5]}, {"sample_weight": words}),
-        (
-            {"class_weight": factors, "sample_weight": WEIGHTS},
-            {"sample_weight": both},
+FACTORS = dict(zip(tiny.TAGS, (1.0, 5.0, 0.5), strict=True))
+OF_WORDS = [[FACTORS[tag] for tag in row] for row in TAGS]
+OF_BOTH = [
+    [a * b for a, b in zip(*rows, strict=True)]
+    for rows in zip(OF_WORDS, WEIGHTS, strict=True)
+]
+
+
+@pytest.mark.parametrize(
+    "options, weights",
+    [
+        ({"class_weight": FACTORS, "sample_weight": WEIGHTS}, OF_BOTH),
+        pytest.param({"class_weight": FACTORS}, OF_WORDS, marks=pytest.mark.slow),
+        pytest.param(
+            {"class_weight": [1.0, 5.0, 0.5]}, OF_WORDS, marks=pytest.mark.slow
         ),
-        (
-            {"class_weight": factors, "sample_weight": [2.0] * 8},
-            {"sample_weight": words},
+        pytest.param(
+            {"class_weight": FACTORS, "sample_weight": [2.0] * 8},
+            OF_WORDS,
+            marks=pytest.mark.slow,
         ),
-    ]
-    for ours, wanted in cases:
-        models = make(), make()
-        for model, options in zip(models, (ours, wanted), strict=True):
-            model.fit(TEXTS, TAGS, verbose=0, **options)
-        for a, b in zip(*(m.get_weights() for m in models), strict=True):
-            np.testing.assert_allclose(a, b, atol=1e-6)
+    ],
+    ids=["with weights of words", "dict", "list", "with weights of texts"],
+)
+def test_class_weights_are_those_of_the_words(options, weights):
+    models = make(), make()
+    for model, given in zip(models, (options, {"sample_weight": weights}), strict=True):
+        model.fit(TEXTS, TAGS, verbose=0, **given)
+    for a, b in zip(*(m.get_weights() for m in models), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_class_weights_are_balanced_and_given_to_one_batch():
     make().fit(TEXTS, TAGS, class_weight="balanced", verbose=0)
     losses = [
-        model.train_on_batch(TEXTS, TAGS, class_weight=factors)
+        model.train_on_batch(TEXTS, TAGS, class_weight=FACTORS)
         for model in (make(), make())
     ]
     assert losses[0] == losses[1]

@@ -1,6 +1,7 @@
 """Recurrent states that a model carries over from one batch to the next."""
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 from zoo.checks.ranges import Size, check_values
@@ -12,9 +13,9 @@ class CarriedState(keras.layers.Layer):
     """The final states of the previous batch, as the initial states of this batch.
 
     Training and evaluation have separate states, which are saved with the model. Each
-    replica keeps the states of its own rows. A file holds those of all rows, so another
-    number of replicas can load it if the total number of rows is the same. With several
-    workers, each worker saves its own rows.
+    replica keeps the states of its own rows. A file holds those of all rows, also of
+    other workers, so another number of replicas can load it if the total number of rows
+    is the same.
 
     Args:
         rows: int, R, rows of a batch on one replica.
@@ -74,20 +75,20 @@ class CarriedState(keras.layers.Layer):
     def save_own_variables(self, store):
         """Saves the states of the rows of all replicas."""
         for index, variable in enumerate(self.non_trainable_variables):
-            store[str(index)] = ops.concatenate([*_replicas(variable)])
+            store[str(index)] = _all_rows(variable)
 
     def load_own_variables(self, store):
         """Assigns to every replica the states of its rows."""
         for index, variable in enumerate(self.non_trainable_variables):
-            replicas, states = _replicas(variable), store[str(index)]
-            if len(states) != len(replicas) * self.rows:
+            states, count = store[str(index)], _replica_count(variable)
+            if len(states) != count * self.rows:
                 raise ValueError(
                     "The file must hold a state for each row of a batch. Received: "
-                    f"states of {len(states)} rows, for {len(replicas)} replicas of "
+                    f"states of {len(states)} rows, for {count} replicas of "
                     f"{self.rows} rows. To continue without states, save the model as "
                     "a preset."
                 )
-            for number, replica in enumerate(replicas):
+            for number, replica in _replicas(variable):
                 replica.assign(states[number * self.rows :][: self.rows])
 
     def compute_output_spec(self, fresh, training=None):
@@ -97,8 +98,31 @@ class CarriedState(keras.layers.Layer):
 
 
 def _replicas(variable):
-    """The variable of each replica; without a strategy, only the variable."""
-    return getattr(variable.value, "values", (variable,))
+    """The variable of each replica of this process, and its number among all."""
+    if not hasattr(variable.value, "values"):  # without a strategy
+        return [(0, variable)]
+    strategy, values = variable.value.distribute_strategy, variable.value.values
+
+    def number():
+        return tf.distribute.get_replica_context().replica_id_in_sync_group
+
+    numbers = strategy.experimental_local_results(strategy.run(number))
+    return [*zip(map(int, numbers), values, strict=True)]
+
+
+def _replica_count(variable):
+    """The number of replicas of a variable, on all workers."""
+    strategy = getattr(variable.value, "distribute_strategy", None)
+    return strategy.num_replicas_in_sync if strategy else 1
+
+
+def _all_rows(variable):
+    """The rows of all replicas of a variable, on all workers."""
+    if not hasattr(variable.value, "values"):
+        return ops.convert_to_numpy(variable)
+    strategy = variable.value.distribute_strategy
+    read = tf.function(lambda: tf.identity(variable.value), autograph=False)
+    return strategy.gather(strategy.run(read), axis=0)
 
 
 @keras.saving.register_keras_serializable(package="zoo")

@@ -1,0 +1,104 @@
+"""Every objective trains alike on one device, on replicas, and on several workers."""
+
+import shutil
+
+import jobs
+import numpy as np
+import pytest
+from eager import without_graphs
+
+import zoo
+from zoo import pretraining
+
+# Their gradient is noise, which Adam makes a step of.
+NOISE = "key/bias"
+EVERY_OBJECTIVE = [
+    name if name == "causal_rows" else pytest.param(name, marks=pytest.mark.slow)
+    for name in jobs.RECIPES
+]
+PROGRAM = jobs.HERE / "jobs.py"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    jobs.write_data(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def one(data, tmp_path_factory):
+    """A function of an objective: the folder of its run on one device."""
+    output = tmp_path_factory.mktemp("one")
+
+    def run(name):
+        if not (output / name).exists():
+            with without_graphs():
+                jobs.pretrain(data, output, [name])
+        return output
+
+    return run
+
+
+def assert_same_training(ours, theirs, name, atol=1e-5):
+    """Two runs have the same losses, and presets of the same weights."""
+    found, wanted = (jobs.losses(output, name) for output in (ours, theirs))
+    np.testing.assert_allclose(found, wanted, atol=atol)
+    found, wanted = (jobs.weights(output, name) for output in (ours, theirs))
+    for path, weight in wanted.items():
+        # The presets are in float16.
+        near = {"atol": 1e-3 if path.endswith(NOISE) else 2e-5, "rtol": 1e-3}
+        np.testing.assert_allclose(found[path], weight, **near, err_msg=path)
+
+
+@pytest.mark.parametrize("name", EVERY_OBJECTIVE)
+def test_two_replicas_train_as_one(one, data, name, two_replicas, tmp_path):
+    with two_replicas.scope():
+        jobs.pretrain(data, tmp_path, [name])
+    assert_same_training(tmp_path, one(name), name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 4])
+def test_workers_train_as_one(one, data, workers, tmp_path):
+    """And only the first one writes; the rows of a stage divide by no number."""
+    logs = [tmp_path / f"{index}.log" for index in range(workers)]
+    names = [*jobs.RECIPES]
+    command = [PROGRAM, data, tmp_path / "run", "multi_worker", *names]
+    jobs.finish(jobs.start_workers(command, logs), logs)
+    for name in names:
+        assert_same_training(tmp_path / "run", one(name), name)
+        left = {path.name for path in (tmp_path / "run" / name).iterdir()}
+        assert left == {path.name for path in (one(name) / name).iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["masked_lm", "causal_streams"])
+def test_another_number_of_workers_goes_on(one, data, name, tmp_path, monkeypatch):
+    """A run that was stopped on one device ends on two workers."""
+
+    def stop(*arguments):
+        raise InterruptedError
+
+    recipe = jobs.make_recipe(name, data)
+    shutil.copytree(one(name) / name, tmp_path / "run" / name)
+    shutil.rmtree(tmp_path / "run" / name)
+    original = pretraining.running.train_steps
+
+    def train_half(model, batches, steps, *others):
+        stopping = zoo.training.resume.keras.callbacks.LambdaCallback(
+            on_epoch_begin=lambda epoch, logs=None: stop() if epoch == 1 else None
+        )
+        directory, every, callbacks, *rest = others
+        return original(
+            model, batches, steps, directory, every, [*callbacks, stopping], *rest
+        )
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pretraining.running, "train_steps", train_half)
+        with pytest.raises(InterruptedError):
+            pretraining.run(recipe, data, tmp_path / "run" / name, jobs.EVERY)
+    logs = [tmp_path / f"{index}.log" for index in range(2)]
+    command = [PROGRAM, data, tmp_path / "run", "multi_worker", name]
+    jobs.finish(jobs.start_workers(command, logs), logs)
+    assert_same_training(tmp_path / "run", one(name), name)

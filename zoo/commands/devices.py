@@ -1,0 +1,57 @@
+"""The options that say on which devices and machines a command runs."""
+
+import contextlib
+import functools
+import os
+
+import click
+
+from zoo.commands.arguments import number_option
+from zoo.files.whole_files import THIS_PROCESS
+
+STRATEGY = (
+    "The devices to use. one: one of them. mirrored: all GPUs of this machine. "
+    "multi_worker: the machines of TF_CONFIG or Slurm; start the same command on each. "
+    "tpu: a TPU. auto: the best of these for what there is."
+)
+DEVICES = number_option("--devices", "Devices of this machine; by default all.")
+
+
+def on_devices(*strategies):
+    """A decorator that adds `--strategy` and `--devices`; the command runs in a scope.
+
+    `strategies` are names that `zoo.strategy` takes. Of several workers, only the first
+    one prints.
+    """
+
+    def add_options(command):
+        @functools.wraps(command)
+        def run(strategy, devices, **options):
+            if strategy is None and devices is None:
+                return command(**options)
+            from zoo import distribution
+
+            name = strategy or "auto"
+            name = distribution.choose() if name == "auto" else name
+            if name not in strategies:
+                raise ValueError(
+                    f"The command runs on one machine. Received: strategy {name}, as "
+                    "the environment names a cluster. Use one or mirrored."
+                )
+            chosen = distribution.strategy(name, devices)
+            with contextlib.ExitStack() as stack:
+                if not THIS_PROCESS.writes:
+                    quiet = stack.enter_context(open(os.devnull, "w"))
+                    stack.enter_context(contextlib.redirect_stdout(quiet))
+                stack.enter_context(distribution.naming_lost_workers(chosen))
+                stack.enter_context(chosen.scope())
+                return command(**options)
+
+        kind = click.Choice(strategies)
+        return click.option("--strategy", type=kind, help=STRATEGY)(DEVICES(run))
+
+    return add_options
+
+
+ON_DEVICES = on_devices("auto", "one", "mirrored", "tpu")
+ON_MACHINES = on_devices("auto", "one", "mirrored", "multi_worker", "tpu")

@@ -1,0 +1,188 @@
+"""One name for the devices and machines that train."""
+
+import functools
+import os
+import sys
+
+import keras
+import tensorflow as tf
+
+from zoo.checks.number_rules import check_number
+from zoo.checks.ranges import check_choice
+from zoo.distribution.clusters import (
+    EXAMPLE,
+    TF_CONFIG,
+    addresses_of,
+    find_cluster,
+)
+from zoo.distribution.workers import is_chief, wait_for_workers
+from zoo.files.whole_files import THIS_PROCESS
+
+
+def strategy(name="auto", devices=None):
+    """The strategy with which models are trained on the devices that there are.
+
+    Make the model in its scope, and train it there. It prints to standard error which
+    devices it uses.
+
+    Args:
+        name: str:
+
+            - "one": one device
+            - "mirrored": the GPUs of this machine; without any, its CPU, divided into
+              `devices` logical ones, to try a program out
+            - "multi_worker": the machines that the variable `TF_CONFIG` names, or the
+              tasks of a step of Slurm. The same program must run on all of them. Only
+              the first one writes files.
+            - "tpu": the TPU of this machine, or that of the variable `TPU_NAME`
+            - "auto": the first of "multi_worker", "tpu" and "mirrored" for which there
+              are several devices, and else "one"
+
+        devices: int, how many of this machine's devices are used; all by default.
+
+    Returns:
+        `tf.distribute.Strategy`, which has `scope()`.
+
+    Raises:
+        OSError: if the port of this worker is in use.
+        ValueError: if the name is unknown, Keras' backend is not TensorFlow, there are
+            fewer devices, the variables name no cluster, or not all of its workers
+            start within a minute.
+
+    Example:
+        >>> with strategy("one").scope():
+        ...     model = keras.Sequential([keras.layers.Dense(1)])
+    """
+    check_choice("strategy", name, ["auto", *MAKERS])
+    if devices is not None:
+        check_number("devices", devices)
+    if keras.backend.backend() != "tensorflow":
+        raise ValueError(
+            "Strategies are those of the TensorFlow backend of Keras. Received: the "
+            f"backend {keras.backend.backend()}. Use `keras.distribution` there."
+        )
+    if name == "auto":
+        name = choose()
+    found, what = MAKERS[name](devices)
+    print(f"strategy {name}: {what}", file=sys.stderr)
+    return found
+
+
+def choose():
+    """The name of the strategy for the devices that the environment has."""
+    cluster = find_cluster()
+    if cluster is not None and len(addresses_of(cluster)) > 1:
+        return "multi_worker"
+    if os.environ.get("TPU_NAME") or tf.config.list_physical_devices("TPU"):
+        return "tpu"
+    return "mirrored" if len(tf.config.list_physical_devices("GPU")) > 1 else "one"
+
+
+def make_one(devices):
+    """TensorFlow's default, one device."""
+    if devices not in (None, 1):
+        raise ValueError(
+            f"Strategy one has one device. Received: devices={devices}. Use mirrored."
+        )
+    return tf.distribute.get_strategy(), "one device"
+
+
+def make_mirrored(devices):
+    """`MirroredStrategy` on the GPUs, or on logical CPUs."""
+    names, what = local_devices(devices)
+    return tf.distribute.MirroredStrategy(names), what
+
+
+def local_devices(devices):
+    """The names of devices of this machine, a list, and what they are, a str."""
+    present = tf.config.list_physical_devices("GPU")
+    if present:
+        check_present(devices, len(present), "GPUs")
+        count = devices or len(present)
+        return [f"GPU:{i}" for i in range(count)], f"{count} GPUs"
+    count = devices or 1
+    found = tf.config.list_logical_devices("CPU") if logical_cpus_known() else []
+    if not found:
+        (cpu,) = tf.config.list_physical_devices("CPU")
+        parts = [tf.config.LogicalDeviceConfiguration()] * count
+        try:
+            tf.config.set_logical_device_configuration(cpu, parts)
+        except RuntimeError:  # TensorFlow has begun
+            pass
+        found = tf.config.list_logical_devices("CPU")
+    check_present(devices, len(found), "logical CPUs")
+    what = f"no GPU; the CPU as {count} logical device{'s' * (count > 1)}"
+    return [f"CPU:{i}" for i in range(count)], what
+
+
+def logical_cpus_known():
+    """Whether the CPU was divided into logical devices before."""
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    return tf.config.get_logical_device_configuration(cpu) is not None
+
+
+def check_present(devices, present, what):
+    """Raises ValueError if more devices are asked for than there are."""
+    if devices is not None and devices > present:
+        raise ValueError(
+            f"`devices` must be at most {present}, the number of {what} here. "
+            f"Received: {devices}. Give fewer, or leave it out for all."
+        )
+
+
+def make_multi_worker(devices):
+    """`MultiWorkerMirroredStrategy` on the cluster that the environment names."""
+    if devices is not None:
+        raise ValueError(
+            "Strategy multi_worker has all GPUs of each machine. Received: "
+            f"devices={devices}. Set CUDA_VISIBLE_DEVICES instead."
+        )
+    found = join_cluster()
+    cluster, replicas = found.cluster_resolver, found.num_replicas_in_sync
+    what = f"{len(addresses_of(cluster))} workers, {replicas} devices"
+    return found, f"{what}; this is {cluster.task_type} {cluster.task_id}"
+
+
+@functools.cache  # a process belongs to one cluster, which it joins once
+def join_cluster():
+    """The strategy of the cluster that the environment names."""
+    cluster = find_cluster()
+    if cluster is None:
+        raise ValueError(
+            f"Strategy multi_worker needs the variable {TF_CONFIG}, or several tasks "
+            f"of Slurm. Received: neither. An example is {EXAMPLE}."
+        )
+    wait_for_workers(cluster)
+    found = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=cluster)
+    THIS_PROCESS.writes = is_chief(found)
+    return found
+
+
+def make_tpu(devices):
+    """`TPUStrategy` on all cores."""
+    try:
+        name = os.environ.get("TPU_NAME", "local")
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(name)
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+    except (ValueError, RuntimeError, tf.errors.OpError) as error:
+        raise ValueError(
+            f"Strategy tpu needs a TPU. Received: {error}. Set TPU_NAME, or use "
+            "another strategy."
+        ) from error
+    found = tf.distribute.TPUStrategy(resolver)
+    cores = found.num_replicas_in_sync
+    if devices not in (None, cores):
+        raise ValueError(
+            f"Strategy tpu has all {cores} cores. Received: devices={devices}. Leave "
+            "`devices` out."
+        )
+    return found, f"{cores} cores of a TPU"
+
+
+MAKERS = {
+    "one": make_one,
+    "mirrored": make_mirrored,
+    "multi_worker": make_multi_worker,
+    "tpu": make_tpu,
+}
