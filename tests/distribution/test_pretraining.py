@@ -59,11 +59,26 @@ def test_two_replicas_train_as_one(one, data, name, two_replicas, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 4])
-def test_workers_train_as_one(one, data, workers, tmp_path):
-    """And only the first one writes; the rows of a stage divide by no number."""
+@pytest.mark.parametrize("name", jobs.RECIPES)
+def test_updates_in_parts_are_those_of_the_whole(one, data, name, tmp_path):
+    """Where a row does not depend on the others."""
+    recipe, options = jobs.make_recipe(name, data), {"accumulate": 2}
+    if not recipe.kind.in_parts:
+        with pytest.raises(ValueError, match="rows of an update belong together"):
+            pretraining.run(recipe, data, tmp_path / name, jobs.EVERY, **options)
+        return
+    pretraining.run(recipe, data, tmp_path / name, jobs.EVERY, **options)
+    assert_same_training(tmp_path, one(name), name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "workers, names",
+    [(2, [*jobs.RECIPES]), (4, ["masked_lm", "causal_streams", "distillation"])],
+)
+def test_workers_train_as_one(one, data, workers, names, tmp_path):
+    """And only the first one writes; no number of workers divides most batches."""
     logs = [tmp_path / f"{index}.log" for index in range(workers)]
-    names = [*jobs.RECIPES]
     command = [PROGRAM, data, tmp_path / "run", "multi_worker", *names]
     jobs.finish(jobs.start_workers(command, logs), logs)
     for name in names:

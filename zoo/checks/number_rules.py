@@ -59,6 +59,7 @@ COUNTED = (
 # The names of arguments, which mean the same in all commands and functions.
 RULES = {
     **dict.fromkeys(COUNTED, COUNT),
+    "accumulate": NumberRule(1, 10_000),
     "character_coverage": SHARE,
     "devices": NumberRule(1, 10_000),
     "embedding_dim": NumberRule(1, 10_000),

@@ -306,6 +306,11 @@ DTYPE = click.option(
 BATCH_SIZE = number_option(
     "--batch-size", "Texts of an update, or read together; by default 32."
 )
+ACCUMULATE = number_option(
+    "--accumulate",
+    "Compute the gradients of an update in so many parts, one after the other, to save "
+    "memory. The update stays the same.",
+)
 FILE = click.option("--file", help="The checkpoint to read, if there are several.")
 LAYOUT = click.option(
     "--from", "layout", help="The layout to read, if there are several."

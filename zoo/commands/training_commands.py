@@ -36,20 +36,20 @@ from zoo.commands import arguments, devices
     None,
 )
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
+@arguments.ACCUMULATE
 @arguments.DTYPE
 @devices.ON_MACHINES
-def pretrain(family, data, output, recipe, every, seed, tensorboard, dtype):
+def pretrain(family, data, output, recipe, every, tensorboard, accumulate, **fields):
     """Train a model by a recipe. Run the command again to resume."""
     from zoo import pretraining
 
     recipe = pretraining.find_recipe(recipe, family)
-    given = {"seed": seed, "dtype": dtype}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in fields.items() if value is not None}
     recipe = dataclasses.replace(recipe, **given)
     interval = pretraining.choose_interval(recipe.steps, output, every)
     if interval != every:
         click.echo(f"checkpoints: --every {interval}")
-    pretraining.run(recipe, data, output, interval, tensorboard)
+    pretraining.run(recipe, data, output, interval, tensorboard, accumulate or 1)
     click.echo(pathlib.Path(output) / "preset")
 
 
@@ -91,6 +91,7 @@ def pretrain(family, data, output, recipe, every, seed, tensorboard, dtype):
     "--token-budget",
     "Maximum number of tokens of an update, with padding; instead of --batch-size.",
 )
+@arguments.ACCUMULATE
 @arguments.number_option(
     "--learning-rate",
     "By default that of the preset or family. auto: found by a range test first.",
@@ -197,6 +198,7 @@ def check_options_of_recipe(preset, recipe, options):
     if options.get("new_labels") and not os.fspath(preset).endswith(".keras"):
         raise click.UsageError("--new-labels needs a .keras file as PRESET.")
     training = ("keep_best", "class_weight", "freeze", "lora", "lora_layers")
+    training += ("accumulate",)
     for name in (*training, "new_labels"):
         if recipe is not None and options.pop(name, None):
             flag = name.replace("_", "-")

@@ -47,6 +47,7 @@ class StreamPretraining(TokenDocuments, Objective):
     """
 
     name = BidirectionalLM.task_name
+    in_parts = False
     Options = BidirectionalLMOptions
     read = staticmethod(read_word_corpus)
 

@@ -44,6 +44,7 @@ class CausalStreams(TokenDocuments, Objective):
     """
 
     name = "causal_streams"
+    in_parts = False
     Options = CausalStreamsOptions
 
     def __init__(self, recipe, data, output):

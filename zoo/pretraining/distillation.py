@@ -96,6 +96,7 @@ class Distillation(StagedObjective):
     """
 
     name = "distillation"
+    in_parts = False
     Options = DistillationOptions
 
     def __init__(self, recipe, data, output):

@@ -22,7 +22,11 @@ class Objective:
 
     Attributes:
         sizes: list of int, tokens of each update.
+        in_parts: bool, whether an update can be computed in parts of its rows: a row
+            does not depend on the others, nor on those of the update before.
     """
+
+    in_parts = True
 
     @staticmethod
     def check(recipe):

@@ -30,7 +30,7 @@ ANOTHER_OUTPUT = "Give another output directory, or restore the file."
 
 
 @numbers_checked()
-def run(recipe, data, output, every=None, tensorboard=False):
+def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
     """Pretrains a model. If a run was stopped, the next call continues it.
 
     Args:
@@ -40,6 +40,7 @@ def run(recipe, data, output, every=None, tensorboard=False):
             report, and the preset.
         every: int, updates between checkpoints, see `choose_interval`.
         tensorboard: bool, whether files for TensorBoard are written, too.
+        accumulate: int, parts in which the gradients of an update are computed.
 
     Returns:
         The trained task, which is also saved in `output/preset`.
@@ -60,9 +61,11 @@ def run(recipe, data, output, every=None, tensorboard=False):
         every = choose_interval(recipe.steps, output)
     check_interval(recipe.steps, every)
     check_recipe(recipe, data, output)
+    check_parts(recipe, accumulate)
     objective = chief_first(prepare, recipe, data, output)
     logger = keras.callbacks.TensorBoard(output / "tensorboard")
     model = objective.build()
+    model.accumulate = accumulate
     train_steps(
         model,
         # Keras asks for more batches after the last one.
@@ -87,6 +90,15 @@ def run(recipe, data, output, every=None, tensorboard=False):
         presets.add_to_record(temporary, {**recipe.card, **card})
     chief_first(lambda: None)  # the others end when all is written
     return model
+
+
+def check_parts(recipe, accumulate):
+    """Raises ValueError if the updates of a recipe cannot be computed in parts."""
+    if accumulate > 1 and not recipe.kind.in_parts:
+        raise ValueError(
+            "`accumulate` must be 1 if the rows of an update belong together, as in "
+            f"{recipe.kind.name}. Received: {accumulate}. Leave it out."
+        )
 
 
 def check_recipe(recipe, data, output):

@@ -224,7 +224,8 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
             optimizer, loss, metrics, weighted_metrics: as of `keras.Model.compile`.
                 With padded targets, `metrics` alone are weighted, see `named_metrics`.
             learning_rate: float, the peak of the default optimizer.
-            **kwargs: of `keras.Model.compile`, such as `jit_compile`.
+            **kwargs: of `keras.Model.compile`, such as `jit_compile`; also
+                `accumulate`, see `zoo.tasks.fitting.distribution`.
 
         Raises:
             ValueError: if the rate is not a positive number, or there are both an

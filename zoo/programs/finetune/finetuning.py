@@ -49,6 +49,7 @@ class FitOptions(CheckedFields):
         epochs: int; by default that of the preset, or 3.
         batch_size: int, rows; by default 32.
         token_budget: int, instead of `batch_size`, see `zoo.data.plan_batches`.
+        accumulate: int, parts in which an update is computed, see `Task.compile`.
         learning_rate: float, the peak; by default that of the preset or its family.
             "auto" for the suggestion of `find_learning_rate`.
         layer_decay: float, see `zoo.training.AdamW`.
@@ -62,6 +63,7 @@ class FitOptions(CheckedFields):
     epochs: Size | None = None
     batch_size: Size | None = None
     token_budget: Size | None = None
+    accumulate: Size = 1
     learning_rate: Positive | Literal[AUTO_RATE] | None = None
     layer_decay: Share = 1.0
     keep_best: bool = True
@@ -161,7 +163,8 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
         rate = search(model, parts["training"], decay, sizes, seed, echo)
     elif rate is None:
         rate = model.default_learning_rate
-    model.compile(model.default_optimizer(rate, decay))
+    optimizer = model.default_optimizer(rate, decay)
+    model.compile(optimizer, accumulate=chosen.accumulate)
     epochs = preset_epochs(model) if chosen.epochs is None else chosen.epochs
     more = {"keep_best": chosen.keep_best, "class_weight": chosen.class_weight}
     content |= fit(model, parts, epochs, sizes, seed, echo, **more)

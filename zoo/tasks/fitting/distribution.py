@@ -8,6 +8,7 @@ import weakref
 import keras
 import tensorflow as tf
 
+from zoo.checks.number_rules import check_number
 from zoo.checks.user_warnings import warn_user
 from zoo.keras_internals import (
     ModelHooks,
@@ -16,6 +17,7 @@ from zoo.keras_internals import (
     model_strategy,
     set_collective_keys,
 )
+from zoo.tasks.fitting.accumulation import sums_in_parts
 from zoo.tasks.losses.logit_losses import fit_losses, fit_metrics
 from zoo.tasks.losses.weighted_means import (
     MeanOfParts,
@@ -34,15 +36,22 @@ class TensorFlowSteps(ModelHooks):
 
     With n replicas, Keras computes the gradient of sum(w l) / sum(w) / n on each of
     them and adds these up. That is the gradient of the mean over all rows only if every
-    replica has the same sum of weights. Here a replica's mean is multiplied by
-    sum(w) / W, W being the sum of the weights of all replicas. The loss in the logs is
+    replica has the same sum of weights. Here a replica's sum(w l) is divided by the sum
+    of the weights of all replicas. The loss in the logs is
     the sum over outputs of the mean over all weights since the start of the epoch. The
     losses that layers add, such as those of `zoo.layers.RegularizedLogits`, count by
     the rows of a replica in the gradient, and by its weights in the logs.
     """
 
-    def compile(self, optimizer="rmsprop", *, metrics=None, **kwargs):
+    accumulate = 1
+
+    def compile(self, optimizer="rmsprop", *, metrics=None, accumulate=1, **kwargs):
         """Keras' `compile`, within the scope of the model's strategy.
+
+        Args:
+            accumulate: int, parts in which the gradients of a batch are computed, one
+                after the other. The update is that of the whole batch. It needs the
+                memory of a part.
 
         Raises:
             TypeError: if the class has a `compute_loss` of its own.
@@ -57,6 +66,7 @@ class TensorFlowSteps(ModelHooks):
             )
         given = keras.tree.flatten([metrics, kwargs.get("weighted_metrics")])
         given = [metric for metric in given if isinstance(metric, keras.metrics.Metric)]
+        self.accumulate = check_number("accumulate", accumulate)
         strategy = self.distribute_strategy
         check_scope(strategy, "The model", self.variables)
         with strategy.scope():
@@ -85,19 +95,19 @@ class TensorFlowSteps(ModelHooks):
 
     def train_step(self, data):
         """One update; returns the logs."""
-        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        data = x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        if self.accumulate > 1 and self.trainable_variables:
+            update(self, gradients_in_parts(self, data))
+            return replica_logs(self, self.get_metrics_result())
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
             objective, means, counts = objectives(self, y, y_pred, sample_weight)
             objective = self.optimizer.scale_loss(objective)
-        variables = self.trainable_variables
-        if variables:
-            gradients = tape.gradient(objective, variables)
-            gradients = finite_on_all_replicas(self.optimizer, gradients)
-            self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        if self.trainable_variables:
+            update(self, tape.gradient(objective, self.trainable_variables))
         else:
             warn_user("No variable is trainable. None is updated.")
-        return log_step(self, (x, y, sample_weight), y_pred, means, counts)
+        return log_step(self, data, y_pred, means, counts)
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced anew if other variables are trainable."""
@@ -156,6 +166,13 @@ STEPS = (
 )
 
 
+def update(model, gradients):
+    """Updates the trainable variables by this replica's part of their gradients."""
+    gradients = finite_on_all_replicas(model.optimizer, gradients)
+    pairs = zip(gradients, model.trainable_variables, strict=True)
+    model.optimizer.apply_gradients(pairs)
+
+
 def finite_on_all_replicas(optimizer, gradients):
     """The gradients, of which one is NaN if those of any replica are not finite.
 
@@ -186,48 +203,81 @@ def follow_trainable(model):
         follow_model(model)
 
 
-def objectives(model, y, y_pred, sample_weight):
-    """This replica's part of the objective, its mean losses and their weights."""
-    replicas = tf.distribute.get_strategy().num_replicas_in_sync
-    added = sum(tf.reduce_sum(loss) for loss in model.losses)
-    objective, means, counts = 0.0, [], []
-    parts = split_outputs(
-        y_pred,
-        model.loss,
-        model.loss_weights,
-        y,
-        sample_weight,
-        model.output_names,
-    )
-    if not parts and not model.losses:
+def sums_of_outputs(model, y, y_pred, sample_weight):
+    """For each output with a loss: its factor, sum of weighted losses, and weight.
+
+    If the loss is a sum, and no mean, the weights of all replicas have the sum 1.
+    """
+    found = []
+    for output, loss, factor, targets, weights in split_outputs(
+        y_pred, model.loss, model.loss_weights, y, sample_weight, model.output_names
+    ):
+        values, weights = weighted_values(loss, targets, output, weights)
+        weight = tf.reduce_sum(weights)
+        if loss.reduction == "sum":
+            weight = 1.0 / tf.distribute.get_strategy().num_replicas_in_sync
+        factor = 1.0 if factor is None else factor
+        found.append((factor, tf.reduce_sum(values * weights), weight))
+    if not found and not model.losses:
         raise ValueError(
             "At least one output must have a loss. Received: None for all outputs. "
             "Give `compile` a loss."
         )
-    for output, loss, factor, targets, weights in parts:
-        values, weights = weighted_values(loss, targets, output, weights)
-        total, count = tf.reduce_sum(values * weights), tf.reduce_sum(weights)
-        if loss.reduction == "sum":
-            mean, share, count = total * replicas, total, 1.0
-        else:
-            mean = tf.math.divide_no_nan(total, count)
-            share = mean * replica_share(count) / replicas
-        factor = 1.0 if factor is None else factor
-        objective += factor * share
-        means.append(factor * mean)
-        counts.append(count)
+    return found
+
+
+def objectives(model, y, y_pred, sample_weight):
+    """This replica's part of the objective, its mean losses and their weights."""
+    sums = sums_of_outputs(model, y, y_pred, sample_weight)
+    added = sum(tf.reduce_sum(loss) for loss in model.losses)
+    objective = sum(factor * share_of_mean(total, w) for factor, total, w in sums)
     if model.losses:
         # Not before the losses are read, which the replicas share: it waits.
-        rows = tf.shape(keras.tree.flatten(y_pred)[0])[0]
-        objective += added * replica_share(tf.cast(rows, tf.float32)) / replicas
-    return objective, [*means, added], [*counts, sum(counts) if counts else 1.0]
+        rows = tf.cast(tf.shape(keras.tree.flatten(y_pred)[0])[0], tf.float32)
+        objective += share_of_mean(added * rows, rows)
+    means, weights = means_of(sums)
+    return objective, [*means, added], [*weights, sum(weights) if weights else 1.0]
+
+
+def means_of(sums):
+    """The means of outputs, and their weights, two lists; see `sums_of_outputs`."""
+    means = [factor * tf.math.divide_no_nan(total, w) for factor, total, w in sums]
+    return means, [weight for *_, weight in sums]
+
+
+def share_of_mean(total, weight):
+    """This replica's part of the mean over all replicas, of a sum and its weight."""
+    context = tf.distribute.get_replica_context()
+    if context is not None and context.num_replicas_in_sync > 1:
+        weight = context.all_reduce("sum", tf.convert_to_tensor(weight))
+    return tf.math.divide_no_nan(total, weight)
+
+
+def gradients_in_parts(model, data):
+    """The gradients of a batch that is computed in parts, and updates the metrics."""
+
+    def log(part, y_pred, sums):
+        log_step(model, part, y_pred, *(f + [0.0] for f in means_of(sums)))
+
+    arguments = data, model.accumulate, sums_of_outputs, log
+    outputs, trained = sums_in_parts(model, *arguments)
+    found = [None] * len(model.trainable_variables)
+    for factor, gradients, weight in outputs:
+        for place in trained if factor is not None else ():
+            share = factor * share_of_mean(gradients[place], weight)
+            found[place] = share if found[place] is None else found[place] + share
+    return found
 
 
 def log_step(model, data, y_pred, means, counts):
     """The logs of a step whose data are a tuple x, y, sample_weight."""
     x, y, sample_weight = data
     model.traced.loss.update_state(means, counts)
-    logs = model.compute_metrics(x, y, y_pred, sample_weight)
+    return replica_logs(model, model.compute_metrics(x, y, y_pred, sample_weight))
+
+
+def replica_logs(model, logs):
+    """The logs of a step as Keras takes them from a replica."""
     if isinstance(model.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy):
         # Keras 3.15 averages them along axis 0, which a scalar lacks.
         return {key: tf.reshape(value, (1,)) for key, value in logs.items()}
@@ -271,7 +321,8 @@ def check_accumulation(strategy, optimizer, run_eagerly):
         raise ValueError(
             "`gradient_accumulation_steps` must be None with several replicas, since "
             "TensorFlow cannot add gradients up within a condition. Received: "
-            f"{steps}, and {replicas} replicas. Use larger batches."
+            f"{steps}, and {replicas} replicas. Give `compile` larger batches and "
+            "`accumulate`."
         )
 
 
@@ -287,13 +338,3 @@ def separate_collectives(strategy):
         return
     SEPARATED_STRATEGIES.add(strategy)
     set_collective_keys(strategy, next(COLLECTIVE_KEYS))
-
-
-def replica_share(weight):
-    """The factor of a replica's loss: n times its share of all weights, float32."""
-    context = tf.distribute.get_replica_context()
-    replicas = tf.distribute.get_strategy().num_replicas_in_sync
-    if context is None or replicas == 1:
-        return 1.0
-    total = context.all_reduce("sum", weight)
-    return tf.math.divide_no_nan(weight * replicas, total)
