@@ -1,14 +1,17 @@
 """Every objective trains alike on one device, on replicas, and on several workers."""
 
-import shutil
+import json
+import re
+import signal
+import time
 
 import jobs
 import numpy as np
 import pytest
 from eager import without_graphs
 
-import zoo
 from zoo import pretraining
+from zoo.pretraining import Recipe
 
 # Their gradient is noise, which Adam makes a step of.
 NOISE = "key/bias"
@@ -89,31 +92,25 @@ def test_workers_train_as_one(one, data, workers, names, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["masked_lm", "causal_streams"])
-def test_another_number_of_workers_goes_on(one, data, name, tmp_path, monkeypatch):
-    """A run that was stopped on one device ends on two workers."""
-
-    def stop(*arguments):
-        raise InterruptedError
-
-    recipe = jobs.make_recipe(name, data)
-    shutil.copytree(one(name) / name, tmp_path / "run" / name)
-    shutil.rmtree(tmp_path / "run" / name)
-    original = pretraining.running.train_steps
-
-    def train_half(model, batches, steps, *others):
-        stopping = zoo.training.resume.keras.callbacks.LambdaCallback(
-            on_epoch_begin=lambda epoch, logs=None: stop() if epoch == 1 else None
-        )
-        directory, every, callbacks, *rest = others
-        return original(
-            model, batches, steps, directory, every, [*callbacks, stopping], *rest
-        )
-
-    with monkeypatch.context() as patch:
-        patch.setattr(pretraining.running, "train_steps", train_half)
-        with pytest.raises(InterruptedError):
-            pretraining.run(recipe, data, tmp_path / "run" / name, jobs.EVERY)
+def test_a_killed_worker_ends_the_job(data, name, tmp_path):
+    """The other one names it. The next start goes on, here on one device."""
+    fields = jobs.make_recipe(name, data).to_json()
+    ((length, rows, _), *_) = fields["stages"]
+    fields["stages"] = [[length, rows, 120]]
+    (tmp_path / "r.json").write_text(json.dumps(fields))
+    command = ["-m", "zoo", "pretrain", "--recipe", tmp_path / "r.json", "--data", data]
+    command += ["--output", tmp_path / "run" / name, "--every", 6]
     logs = [tmp_path / f"{index}.log" for index in range(2)]
-    command = [PROGRAM, data, tmp_path / "run", "multi_worker", name]
-    jobs.finish(jobs.start_workers(command, logs), logs)
-    assert_same_training(tmp_path / "run", one(name), name)
+    first, second = jobs.start_workers([*command, "--strategy", "multi_worker"], logs)
+    checkpoint = tmp_path / "run" / name / "checkpoint.keras"
+    while not checkpoint.exists() and first.poll() is None:
+        time.sleep(0.1)
+    second.send_signal(signal.SIGKILL)
+    assert first.wait(jobs.SECONDS) == 1
+    *_, last = logs[0].read_text().splitlines()
+    # A progress bar may be in the same line.
+    assert re.search(r"Error: A worker has ended: worker 1 \(127.0.0.1:\d+\). S", last)
+    recipe = Recipe.from_json(fields, "it")
+    pretraining.run(recipe, data, tmp_path / "run" / name, 6)
+    pretraining.run(recipe, data, tmp_path / "whole" / name, 6)
+    assert_same_training(tmp_path / "run", tmp_path / "whole", name)

@@ -6,15 +6,18 @@ import socket
 import jobs
 import pytest
 import tensorflow as tf
+import tiny
 from command_line import run
 
 import zoo
+from zoo import pretraining
 from zoo.distribution import chief_first, is_chief, workers
 from zoo.distribution.clusters import addresses_of, find_cluster
 from zoo.distribution.strategies import choose
 from zoo.distribution.workers import wait_for_workers
 from zoo.files import whole_files
 from zoo.files.whole_files import replacing, rewriting, write_json
+from zoo.pretraining import Recipe
 
 TWO = ["10.0.0.1:2222", "10.0.0.2:2222"]
 FIRST = {"type": "worker", "index": 0}
@@ -157,6 +160,14 @@ def test_a_process_that_does_not_write_leaves_nothing(tmp_path, monkeypatch):
         temporary.mkdir()
         write_json(temporary / "b.txt", 1)
     assert [path.name for path in kept.iterdir()] == ["b.txt"]
+
+
+def test_workers_need_a_directory_that_they_share(tmp_path, monkeypatch):
+    tiny.write_corpus(tmp_path / "a.txt")
+    recipe = Recipe(**tiny.recipe())
+    monkeypatch.setattr(whole_files.THIS_PROCESS, "writes", False)
+    with pytest.raises(FileNotFoundError, match="does not see recipe.json, which the"):
+        pretraining.run(recipe, tmp_path, tmp_path / "run", every=2)
 
 
 def test_a_worker_waits_a_minute():

@@ -132,6 +132,12 @@ def begin(recipe, output):
     ValueError, which names the fields, if the recipes differ.
     """
     path, fields = output / RECIPE_FILE, recipe.to_json()
+    if not path.exists() and not THIS_PROCESS.writes:
+        raise FileNotFoundError(
+            "The directory of a run must be one that all workers share. Received: "
+            f"{output}, where this worker does not see {RECIPE_FILE}, which the first "
+            "one has written. Use a shared file system."
+        )
     for name in ("card", "defaults"):  # these may be written later
         fields.pop(name)
     if path.exists():
