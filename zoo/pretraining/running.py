@@ -21,6 +21,7 @@ from zoo.pretraining.recipes import Recipe, find_held_out, find_train
 from zoo.pretraining.start import check_configs
 from zoo.programs.scores.stored_settings import find_weights
 from zoo.registry.keras_files import KERAS_MEMBERS, check_archive
+from zoo.tasks.fitting.accumulation import compute_in_parts
 from zoo.training import train_steps
 from zoo.training.resume import CHECKPOINT, check_interval, choose_interval
 
@@ -60,12 +61,10 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
     if every is None:
         every = choose_interval(recipe.steps, output)
     check_interval(recipe.steps, every)
-    check_recipe(recipe, data, output)
-    check_parts(recipe, accumulate)
+    check_recipe(recipe, data, output, accumulate)
     objective = chief_first(prepare, recipe, data, output)
     logger = keras.callbacks.TensorBoard(output / "tensorboard")
-    model = objective.build()
-    model.accumulate = accumulate
+    model = build(objective, accumulate)
     train_steps(
         model,
         # Keras asks for more batches after the last one.
@@ -92,20 +91,25 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
     return model
 
 
-def check_parts(recipe, accumulate):
-    """Raises ValueError if the updates of a recipe cannot be computed in parts."""
+def build(objective, accumulate):
+    """The compiled model at the start, whose updates have so many parts."""
+    model = objective.build()
+    if accumulate > 1:
+        compute_in_parts(model, accumulate)
+    return model
+
+
+def check_recipe(recipe, data, output, accumulate):
+    """Finds mistakes that would otherwise stop the run after the preparation.
+
+    FileNotFoundError if a new run has no files; ValueError for an impossible config, or
+    if an update cannot be computed in parts.
+    """
     if accumulate > 1 and not recipe.kind.in_parts:
         raise ValueError(
             "`accumulate` must be 1 if the rows of an update belong together, as in "
             f"{recipe.kind.name}. Received: {accumulate}. Leave it out."
         )
-
-
-def check_recipe(recipe, data, output):
-    """Finds mistakes that would otherwise stop the run after the preparation.
-
-    FileNotFoundError if a new run has no files; ValueError for an impossible config.
-    """
     check_configs(recipe)
     if not (output / RECIPE_FILE).exists():
         find_train(data, recipe.train, recipe.valid)

@@ -140,8 +140,7 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
     """Prints a summary of the data and trains the task.
 
     Args:
-        kind: class of the task.
-        preset: see `zoo.from_preset`.
+        kind, preset: class of the task, and its preset, see `zoo.from_preset`.
         parts: dict of texts and labels: "training", "validation" and perhaps "test",
             in this order. The baselines are compared on the last part.
         seed, echo: see `run`.
@@ -163,8 +162,7 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
         rate = search(model, parts["training"], decay, sizes, seed, echo)
     elif rate is None:
         rate = model.default_learning_rate
-    optimizer = model.default_optimizer(rate, decay)
-    model.compile(optimizer, accumulate=chosen.accumulate)
+    model.compile(model.default_optimizer(rate, decay), accumulate=chosen.accumulate)
     epochs = preset_epochs(model) if chosen.epochs is None else chosen.epochs
     more = {"keep_best": chosen.keep_best, "class_weight": chosen.class_weight}
     content |= fit(model, parts, epochs, sizes, seed, echo, **more)
@@ -276,8 +274,7 @@ def fit(
         callbacks: iterable of keras.callbacks.Callback, more of them.
 
     Returns:
-        dict of history, as of Keras, updates, the curves of `UpdateCurves`, seconds,
-        and with `keep_best` kept, the number of the epoch.
+        dict of history, updates (`UpdateCurves.curves`), seconds, and perhaps kept.
 
     Raises:
         FloatingPointError: if the loss is not finite.

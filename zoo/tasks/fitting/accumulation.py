@@ -4,6 +4,16 @@ import keras
 import tensorflow as tf
 
 
+def compute_in_parts(model, parts):
+    """As `accumulate` of `compile`, for a compiled task; ValueError with JAX."""
+    if not hasattr(model, "traced"):
+        raise ValueError(
+            "`accumulate` needs the TensorFlow backend of Keras. Received: "
+            f"accumulate={parts} with {keras.backend.backend()}. Leave it out."
+        )
+    model.traced.parts = parts
+
+
 def sums_in_parts(model, data, parts, sums_of_outputs, log):
     """Sums over the rows of a batch, from which the gradients of its mean loss follow.
 
@@ -14,19 +24,15 @@ def sums_in_parts(model, data, parts, sums_of_outputs, log):
         model: compiled task.
         data: tuple x, y, sample_weight, nests of tensors (B, ...).
         parts: int.
-        sums_of_outputs: function of model, y, y_pred and sample_weight to a tuple of
-            factor, sum of the weighted losses, and weight, for each output with a loss.
+        sums_of_outputs: function of model, y, y_pred and sample_weight to tuples of
+            factor, sum of weighted losses, and weight, of each output with a loss.
         log: function of the data of a part, its y_pred and those tuples.
 
     Returns:
-        a tuple for each output of the graph:
-
-        - factor, of the output; None if it has no loss
-        - list of tensors, the gradients of the sum of its losses
-        - tensor (), the sum of its weights
-
-        and the set of the numbers of the variables that have gradients. The losses are
-        scaled as the optimizer scales them.
+        for each output of the graph, a tuple of its factor, None without a loss; the
+        gradients of the sum of its losses, scaled by the optimizer, a list of tensors;
+        and the sum of its weights. And the set of the numbers of the variables that
+        have gradients.
 
     Raises:
         ValueError: if layers of the model add losses, which are means over a batch.

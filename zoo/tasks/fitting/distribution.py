@@ -43,8 +43,6 @@ class TensorFlowSteps(ModelHooks):
     the rows of a replica in the gradient, and by its weights in the logs.
     """
 
-    accumulate = 1
-
     def compile(self, optimizer="rmsprop", *, metrics=None, accumulate=1, **kwargs):
         """Keras' `compile`, within the scope of the model's strategy.
 
@@ -66,7 +64,7 @@ class TensorFlowSteps(ModelHooks):
             )
         given = keras.tree.flatten([metrics, kwargs.get("weighted_metrics")])
         given = [metric for metric in given if isinstance(metric, keras.metrics.Metric)]
-        self.accumulate = check_number("accumulate", accumulate)
+        check_number("accumulate", accumulate)
         strategy = self.distribute_strategy
         check_scope(strategy, "The model", self.variables)
         with strategy.scope():
@@ -80,7 +78,7 @@ class TensorFlowSteps(ModelHooks):
             loss = MeanOfParts(len(self.outputs) + 1)
         # Keras would take a list of variables for weights of the model, and the means
         # for a metric of its own.
-        self.traced = types.SimpleNamespace(state=[], loss=loss)
+        self.traced = types.SimpleNamespace(state=[], loss=loss, parts=accumulate)
 
     @property
     def metrics(self):
@@ -96,7 +94,7 @@ class TensorFlowSteps(ModelHooks):
     def train_step(self, data):
         """One update; returns the logs."""
         data = x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-        if self.accumulate > 1 and self.trainable_variables:
+        if self.traced.parts > 1 and self.trainable_variables:
             update(self, gradients_in_parts(self, data))
             return replica_logs(self, self.get_metrics_result())
         with tf.GradientTape() as tape:
@@ -159,6 +157,16 @@ class StepsOfOtherBackends(ModelHooks):
     """
 
     distribute_strategy = tf.distribute.get_strategy()  # TensorFlow's, of one replica
+
+    def compile(self, *arguments, accumulate=1, **options):
+        """Keras' `compile`; ValueError unless `accumulate` is 1."""
+        if check_number("accumulate", accumulate) > 1:
+            raise ValueError(
+                "`accumulate` needs the TensorFlow backend of Keras. Received: "
+                f"accumulate={accumulate} with {keras.backend.backend()}. Give the "
+                "optimizer `gradient_accumulation_steps`."
+            )
+        super().compile(*arguments, **options)
 
 
 STEPS = (
@@ -259,7 +267,7 @@ def gradients_in_parts(model, data):
     def log(part, y_pred, sums):
         log_step(model, part, y_pred, *(f + [0.0] for f in means_of(sums)))
 
-    arguments = data, model.accumulate, sums_of_outputs, log
+    arguments = data, model.traced.parts, sums_of_outputs, log
     outputs, trained = sums_in_parts(model, *arguments)
     found = [None] * len(model.trainable_variables)
     for factor, gradients, weight in outputs:
