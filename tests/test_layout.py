@@ -75,7 +75,7 @@ RULES = {
     "models/weights": ({"checkpoint", "backbone", "family"}, {"numpy"}),
     "generation": ({"layers"}, {"keras"}),
     "distribution": (set(), ENGINE - {"numpy"}),
-    "training": ({"layers", "evaluation", "backbone", "distribution"}, ENGINE),
+    "training": ({"layers", "evaluation", "backbone"}, ENGINE),
     "tasks": (BELOW_TASKS, ENGINE),
     "tasks/files/table_answers": (BELOW_TASKS, {"tqdm"}),
     "visualize": ({"text"}, {"numpy", "matplotlib"}),

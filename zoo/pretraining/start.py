@@ -108,7 +108,8 @@ def finished_model(recipe, model, task, **options):
     copy = task(backbone, model.tokenizer, **options)
     trained = {variable.path: variable for variable in model.variables}
     for variable in preset_variables(copy):
-        variable.assign(trained[variable.path])
+        # A copy: JAX deletes the arrays of a model that is evaluated.
+        variable.assign(keras.ops.convert_to_numpy(trained[variable.path]))
     return copy
 
 

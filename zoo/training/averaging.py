@@ -7,9 +7,8 @@ import keras
 import numpy as np
 
 from zoo.checks.ranges import Size, check_value
-from zoo.distribution import chief_first
 from zoo.files.state_files import damaged
-from zoo.files.whole_files import replacing
+from zoo.files.whole_files import THIS_PROCESS, replacing
 from zoo.training.selection import refuse_averages
 
 
@@ -46,10 +45,10 @@ class AverageWeights(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         """Keeps the weights of the epoch, and forgets those of the oldest one."""
-        chief_first(self._keep, epoch, self.model.get_weights())
-
-    def _keep(self, epoch, weights):
-        if self.directory:
+        weights = self.model.get_weights()
+        # Other workers keep theirs, as the file may not be there yet when they need it.
+        in_files = self.directory and THIS_PROCESS.writes
+        if in_files:
             self.directory.mkdir(parents=True, exist_ok=True)
             with replacing(self._path(epoch)) as temporary:
                 with open(temporary, "wb") as file:
@@ -58,7 +57,7 @@ class AverageWeights(keras.callbacks.Callback):
         self.kept[epoch] = weights
         for old in [other for other in self._epochs() if other <= epoch - self.last]:
             self.kept.pop(old, None)
-            if self.directory:
+            if in_files:
                 self._path(old).unlink(missing_ok=True)
 
     def on_train_end(self, logs=None):
@@ -78,18 +77,17 @@ class AverageWeights(keras.callbacks.Callback):
 
     def _epochs(self):
         """The epochs whose weights are known, a set of int."""
-        if not self.directory:
-            return {*self.kept}
         # A program that was killed may have left a file of another name.
-        stems = (path.stem for path in self.directory.glob("*.npz"))
-        return {int(stem) for stem in stems if stem.isdigit()}
+        files = self.directory.glob("*.npz") if self.directory else ()
+        in_memory = {epoch for epoch, kept in self.kept.items() if kept is not None}
+        return in_memory | {int(f.stem) for f in files if f.stem.isdigit()}
 
     def _path(self, epoch):
         return self.directory / f"{epoch}.npz"
 
     def _weights(self, epoch):
         """The weights of an epoch, list of arrays."""
-        if not self.directory:
+        if self.kept.get(epoch) is not None:
             return self.kept[epoch]
         path = self._path(epoch)
         try:

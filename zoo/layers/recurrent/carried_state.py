@@ -1,7 +1,6 @@
 """Recurrent states that a model carries over from one batch to the next."""
 
 import keras
-import tensorflow as tf
 from keras import ops
 
 from zoo.checks.ranges import Size, check_values
@@ -101,6 +100,8 @@ def _replicas(variable):
     """The variable of each replica of this process, and its number among all."""
     if not hasattr(variable.value, "values"):  # without a strategy
         return [(0, variable)]
+    import tensorflow as tf
+
     strategy, values = variable.value.distribute_strategy, variable.value.values
 
     def number():
@@ -120,6 +121,8 @@ def _all_rows(variable):
     """The rows of all replicas of a variable, on all workers."""
     if not hasattr(variable.value, "values"):
         return ops.convert_to_numpy(variable)
+    import tensorflow as tf
+
     strategy = variable.value.distribute_strategy
     read = tf.function(lambda: tf.identity(variable.value), autograph=False)
     return strategy.gather(strategy.run(read), axis=0)
