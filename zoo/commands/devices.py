@@ -9,11 +9,13 @@ import click
 from zoo.commands.arguments import number_option
 from zoo.files.whole_files import THIS_PROCESS
 
-STRATEGY = (
-    "The devices to use. one: one of them. mirrored: all GPUs of this machine. "
-    "multi_worker: the machines of TF_CONFIG or Slurm; start the same command on each. "
-    "tpu: a TPU. auto: the best of these for what there is."
-)
+STRATEGIES = {
+    "auto": "the best of the others for what there is",
+    "one": "one device",
+    "mirrored": "all GPUs of this machine",
+    "multi_worker": "the machines of TF_CONFIG or Slurm; start the command on each",
+    "tpu": "a TPU",
+}
 DEVICES = number_option("--devices", "Devices of this machine; by default all.")
 
 
@@ -47,11 +49,12 @@ def on_devices(*strategies):
                 stack.enter_context(chosen.scope())
                 return command(**options)
 
-        kind = click.Choice(strategies)
-        return click.option("--strategy", type=kind, help=STRATEGY)(DEVICES(run))
+        kinds = ". ".join(f"{name}: {STRATEGIES[name]}" for name in strategies)
+        kind, help = click.Choice(strategies), f"The devices to use. {kinds}."
+        return click.option("--strategy", type=kind, help=help)(DEVICES(run))
 
     return add_options
 
 
-ON_DEVICES = on_devices("auto", "one", "mirrored", "tpu")
-ON_MACHINES = on_devices("auto", "one", "mirrored", "multi_worker", "tpu")
+ON_DEVICES = on_devices(*(name for name in STRATEGIES if name != "multi_worker"))
+ON_MACHINES = on_devices(*STRATEGIES)
