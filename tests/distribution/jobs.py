@@ -151,7 +151,7 @@ def losses(output, name):
 def weights(output, name):
     """The weights of the preset of a run, dict of float32."""
     model = zoo.from_preset(output / name / "preset")
-    return {variable.path: np.array(variable) for variable in model.weights}
+    return {variable.path: variable.numpy() for variable in model.weights}
 
 
 def free_ports(count):
