@@ -5,11 +5,7 @@ strategy and the names of objectives. It trains in the scope of the strategy.
 """
 
 import csv
-import json
-import os
 import pathlib
-import socket
-import subprocess
 import sys
 
 import numpy as np
@@ -25,7 +21,6 @@ from zoo.text import WordPieceTokenizer
 
 HERE = pathlib.Path(__file__).parent
 EVERY = 2
-SECONDS = 1200  # for a job, on a busy machine
 BERT = {**tiny.CONFIG, "vocabulary_size": 140}
 TREE = "( (S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .)) )"
 TEXT = {"train": ["a.txt"], "valid": ["valid.txt"]}
@@ -152,47 +147,6 @@ def weights(output, name):
     """The weights of the preset of a run, dict of float32."""
     model = zoo.from_preset(output / name / "preset")
     return {variable.path: variable.numpy() for variable in model.weights}
-
-
-def free_ports(count):
-    """Ports that are free."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [server.getsockname()[1] for server in sockets]
-    for server in sockets:
-        server.close()
-    return ports
-
-
-def start_workers(command, logs, **environment):
-    """Starts a program once for each path of `logs`, as the workers of one job."""
-    addresses = [f"127.0.0.1:{port}" for port in free_ports(len(logs))]
-    path = os.pathsep.join([str(HERE.parents[1]), str(HERE.parent), str(HERE)])
-    started = []
-    for index, log in enumerate(logs):
-        task = {"type": "worker", "index": index}
-        config = {"cluster": {"worker": addresses}, "task": task}
-        variables = {"PYTHONPATH": path, "TF_CONFIG": json.dumps(config)}
-        with open(log, "ab") as file:
-            started.append(
-                subprocess.Popen(
-                    [sys.executable, *map(str, command)],
-                    env={**os.environ, **variables, **environment},
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                )
-            )
-    return started
-
-
-def finish(workers, logs):
-    """Waits until all workers have ended well."""
-    try:
-        for worker, log in zip(workers, logs, strict=True):
-            assert worker.wait(SECONDS) == 0, log.read_text()[-3000:]
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
 
 
 if __name__ == "__main__":

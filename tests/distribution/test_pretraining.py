@@ -9,6 +9,7 @@ import jobs
 import numpy as np
 import pytest
 from eager import without_graphs
+from workers import SECONDS, run_workers, start_workers
 
 from zoo import pretraining
 from zoo.pretraining import Recipe
@@ -83,7 +84,7 @@ def test_workers_train_as_one(one, data, workers, names, tmp_path):
     """And only the first one writes; no number of workers divides most batches."""
     logs = [tmp_path / f"{index}.log" for index in range(workers)]
     command = [PROGRAM, data, tmp_path / "run", "multi_worker", *names]
-    jobs.finish(jobs.start_workers(command, logs), logs)
+    run_workers([command] * workers, logs)
     for name in names:
         assert_same_training(tmp_path / "run", one(name), name)
         left = {path.name for path in (tmp_path / "run" / name).iterdir()}
@@ -101,12 +102,13 @@ def test_a_killed_worker_ends_the_job(data, name, tmp_path):
     command = ["-m", "zoo", "pretrain", "--recipe", tmp_path / "r.json", "--data", data]
     command += ["--output", tmp_path / "run" / name, "--every", 6]
     logs = [tmp_path / f"{index}.log" for index in range(2)]
-    first, second = jobs.start_workers([*command, "--strategy", "multi_worker"], logs)
+    command += ["--strategy", "multi_worker"]
+    first, second = start_workers([command] * 2, logs)
     checkpoint = tmp_path / "run" / name / "checkpoint.keras"
     while not checkpoint.exists() and first.poll() is None:
         time.sleep(0.1)
     second.send_signal(signal.SIGKILL)
-    assert first.wait(jobs.SECONDS) == 1
+    assert first.wait(SECONDS) == 1
     *_, last = logs[0].read_text().splitlines()
     # A progress bar may be in the same line.
     assert re.search(r"Error: A worker has ended: worker 1 \(127.0.0.1:\d+\). S", last)

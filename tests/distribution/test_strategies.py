@@ -3,15 +3,15 @@
 import json
 import socket
 
-import jobs
 import pytest
 import tensorflow as tf
 import tiny
 from command_line import run
+from workers import free_ports
 
 import zoo
 from zoo import pretraining
-from zoo.distribution import chief_first, is_chief, workers
+from zoo.distribution import chief_first, is_chief
 from zoo.distribution.clusters import addresses_of, find_cluster
 from zoo.distribution.strategies import choose
 from zoo.distribution.workers import wait_for_workers
@@ -115,9 +115,16 @@ def test_commands_of_one_machine_name_the_cluster(monkeypatch):
     assert "devices" in output
 
 
+def test_an_export_has_no_strategy(tmp_path):
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "saved_model.pb").touch()
+    output = run("predict", tmp_path, "text", "--strategy", "one", code=1)
+    assert "by the C library on the CPU. Received: strategy one" in output
+
+
 def test_workers_wait_for_each_other(monkeypatch):
     """Until all take connections; the error names those that do not."""
-    own, absent = jobs.free_ports(2)
+    own, absent = free_ports(2)
     with socket.create_server(("127.0.0.1", 0)) as present:
         port = present.getsockname()[1]
         addresses = [f"127.0.0.1:{number}" for number in (own, port, absent)]
@@ -168,7 +175,3 @@ def test_workers_need_a_directory_that_they_share(tmp_path, monkeypatch):
     monkeypatch.setattr(whole_files.THIS_PROCESS, "writes", False)
     with pytest.raises(FileNotFoundError, match="does not see recipe.json, which the"):
         pretraining.run(recipe, tmp_path, tmp_path / "run", every=2)
-
-
-def test_a_worker_waits_a_minute():
-    assert workers.SECONDS == 60

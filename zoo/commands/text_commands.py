@@ -80,6 +80,13 @@ def predict(model, texts, pair, page, data, output, batch_size, signature, **col
 def _loaded(model, signature):
     """A task, or the version of an export that answers, until the end of the block."""
     if holds_export(model) and not os.path.exists(os.path.join(model, RECORD)):
+        given = click.get_current_context().params
+        if given["strategy"] or given["devices"]:
+            raise ValueError(
+                "An export is answered by the C library on the CPU. Received: "
+                f"strategy {given['strategy']}, devices {given['devices']}. Leave them "
+                "out."
+            )
         from zoo.tasks.files.exported_task import ExportedTask
 
         options = {} if signature is None else {"signature": signature}

@@ -1,5 +1,6 @@
 """One name for the devices and machines that train."""
 
+import contextlib
 import functools
 import os
 import sys
@@ -100,25 +101,14 @@ def local_devices(devices):
         check_present(devices, len(present), "GPUs")
         count = devices or len(present)
         return [f"GPU:{i}" for i in range(count)], f"{count} GPUs"
-    count = devices or 1
-    found = tf.config.list_logical_devices("CPU") if logical_cpus_known() else []
-    if not found:
-        (cpu,) = tf.config.list_physical_devices("CPU")
+    (cpu,), count = tf.config.list_physical_devices("CPU"), devices or 1
+    if tf.config.get_logical_device_configuration(cpu) is None:
         parts = [tf.config.LogicalDeviceConfiguration()] * count
-        try:
+        with contextlib.suppress(RuntimeError):  # TensorFlow has begun
             tf.config.set_logical_device_configuration(cpu, parts)
-        except RuntimeError:  # TensorFlow has begun
-            pass
-        found = tf.config.list_logical_devices("CPU")
-    check_present(devices, len(found), "logical CPUs")
+    check_present(devices, len(tf.config.list_logical_devices("CPU")), "logical CPUs")
     what = f"no GPU; the CPU as {count} logical device{'s' * (count > 1)}"
     return [f"CPU:{i}" for i in range(count)], what
-
-
-def logical_cpus_known():
-    """Whether the CPU was divided into logical devices before."""
-    (cpu,) = tf.config.list_physical_devices("CPU")
-    return tf.config.get_logical_device_configuration(cpu) is not None
 
 
 def check_present(devices, present, what):

@@ -1,11 +1,6 @@
 """Several replicas, in one process and in two, train as one does."""
 
-import json
-import os
 import pathlib
-import socket
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -15,49 +10,13 @@ import tensorflow as tf
 import tiny
 import two_heads
 from eager import without_graphs
+from workers import run_workers
 
 from zoo.tasks.fitting.distribution import finite_on_all_replicas
 from zoo.training import AdamW
 
 HERE = pathlib.Path(__file__).parent
 SLOW_WORKERS = pytest.param("workers", marks=pytest.mark.slow)
-
-
-def two_free_ports():
-    with socket.socket() as first, socket.socket() as second:
-        first.bind(("127.0.0.1", 0))
-        second.bind(("127.0.0.1", 0))
-        return first.getsockname()[1], second.getsockname()[1]
-
-
-def run_workers(directory):
-    """Runs `replicas.py` in two processes; the results of each."""
-    addresses = [f"127.0.0.1:{port}" for port in two_free_ports()]
-    files = [directory / f"{index}.npz" for index in range(2)]
-    logs = [directory / f"{index}.log" for index in range(2)]
-    path = os.pathsep.join([str(HERE.parents[1]), str(HERE.parent)])
-    workers = []
-    for index, (file, log) in enumerate(zip(files, logs, strict=True)):
-        task = {"type": "worker", "index": index}
-        environment = {
-            **os.environ,
-            "PYTHONPATH": path,
-            "TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": task}),
-        }
-        command = [sys.executable, str(HERE / "replicas.py"), str(file)]
-        with open(log, "wb") as output:
-            worker = subprocess.Popen(
-                command, env=environment, stdout=output, stderr=subprocess.STDOUT
-            )
-        workers.append(worker)
-    try:
-        for worker, log in zip(workers, logs, strict=True):
-            assert worker.wait(timeout=240) == 0, log.read_text()[-3000:]
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
-    return [dict(np.load(file)) for file in files]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +30,11 @@ def several(request, tmp_path_factory):
     """Results of all workers."""
     if request.param == "two_replicas":
         return [replicas.run(request.getfixturevalue("two_replicas"))]
-    return run_workers(tmp_path_factory.mktemp("workers"))
+    folder = tmp_path_factory.mktemp("workers")
+    files = [folder / f"{index}.npz" for index in range(2)]
+    commands = [[HERE / "replicas.py", file] for file in files]
+    run_workers(commands, [file.with_suffix(".log") for file in files])
+    return [dict(np.load(file)) for file in files]
 
 
 def test_losses_and_weights_are_those_of_one_device(one, several):

@@ -3,15 +3,23 @@
 import keras
 import tensorflow as tf
 
+from zoo.checks.number_rules import check_number
 
-def compute_in_parts(model, parts):
-    """As `accumulate` of `compile`, for a compiled task; ValueError with JAX."""
-    if not hasattr(model, "traced"):
+
+def check_parts(parts):
+    """A number of parts; ValueError if there are several with another backend."""
+    backend = keras.backend.backend()
+    if check_number("accumulate", parts) > 1 and backend != "tensorflow":
         raise ValueError(
             "`accumulate` needs the TensorFlow backend of Keras. Received: "
-            f"accumulate={parts} with {keras.backend.backend()}. Leave it out."
+            f"accumulate={parts} with {backend}. Leave it out."
         )
-    model.traced.parts = parts
+    return parts
+
+
+def compute_in_parts(model, parts):
+    """As `accumulate` of `compile`, for a compiled task."""
+    model.traced.parts = check_parts(parts)
 
 
 def sums_in_parts(model, data, parts, sums_of_outputs, log):

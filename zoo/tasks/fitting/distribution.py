@@ -8,7 +8,6 @@ import weakref
 import keras
 import tensorflow as tf
 
-from zoo.checks.number_rules import check_number
 from zoo.checks.user_warnings import warn_user
 from zoo.keras_internals import (
     ModelHooks,
@@ -17,7 +16,7 @@ from zoo.keras_internals import (
     model_strategy,
     set_collective_keys,
 )
-from zoo.tasks.fitting.accumulation import sums_in_parts
+from zoo.tasks.fitting.accumulation import check_parts, sums_in_parts
 from zoo.tasks.losses.logit_losses import fit_losses, fit_metrics
 from zoo.tasks.losses.weighted_means import (
     MeanOfParts,
@@ -64,7 +63,7 @@ class TensorFlowSteps(ModelHooks):
             )
         given = keras.tree.flatten([metrics, kwargs.get("weighted_metrics")])
         given = [metric for metric in given if isinstance(metric, keras.metrics.Metric)]
-        check_number("accumulate", accumulate)
+        check_parts(accumulate)
         strategy = self.distribute_strategy
         check_scope(strategy, "The model", self.variables)
         with strategy.scope():
@@ -160,12 +159,7 @@ class StepsOfOtherBackends(ModelHooks):
 
     def compile(self, *arguments, accumulate=1, **options):
         """Keras' `compile`; ValueError unless `accumulate` is 1."""
-        if check_number("accumulate", accumulate) > 1:
-            raise ValueError(
-                "`accumulate` needs the TensorFlow backend of Keras. Received: "
-                f"accumulate={accumulate} with {keras.backend.backend()}. Give the "
-                "optimizer `gradient_accumulation_steps`."
-            )
+        check_parts(accumulate)
         super().compile(*arguments, **options)
 
 
