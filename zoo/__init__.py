@@ -24,6 +24,7 @@ _PLACES = {
     "finetune_ulmfit": "zoo.programs.finetune.transfer",
     "from_preset": "zoo.registry",
     "list_presets": "zoo.presets",
+    "local_path": "zoo.files.buckets",
     "load_model": "zoo.registry",
     "make_tagger": "zoo.programs.vocabulary.taggers",
     "preset_info": "zoo.presets",

@@ -2,10 +2,11 @@
 
 import dataclasses
 import math
-import pathlib
 from collections.abc import Callable
 
 import keras
+
+from zoo.files.buckets import local_path
 
 FAMILIES = {}  # name to `Family`, see `register_family`
 # No model is built that has more values than this: such a config comes from a damaged
@@ -115,7 +116,7 @@ def recognise(layouts, directory):
     Raises:
         ValueError: if there are several.
     """
-    directory = pathlib.Path(directory)
+    directory = local_path(directory)
     found = [layout.name for layout in layouts if layout.recognise(directory)]
     return only_layout(found, directory)
 

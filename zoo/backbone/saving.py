@@ -14,6 +14,7 @@ from zoo.checkpoint import Converted, open_checkpoint, save_checkpoint
 from zoo.checks.ranges import check_choice, check_values
 from zoo.checks.user_warnings import warn_user
 from zoo.family import FAMILIES
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import check_file_name, replacing
 from zoo.layers import is_lora, merged_weights, quantization_words, quantized_layers
 from zoo.presets import (
@@ -241,11 +242,8 @@ def save_whole(save, filepath, overwrite=True, zipped=None, **kwargs):
     """
     check_values(bool, overwrite=overwrite)
     check_values(bool | None, zipped=zipped)
-    if "://" in str(filepath):
-        save(filepath, overwrite=overwrite, zipped=zipped, **kwargs)
-        return
     zipped = zipped is None or zipped
-    path = pathlib.Path(filepath).absolute()
+    path = local_path(filepath).absolute()
     check_file_name(path, zipped)
     if path.exists() and not overwrite:
         raise FileExistsError(

@@ -23,6 +23,7 @@ from safetensors.numpy import save_file
 from zoo.checkpoint.array_archives import open_datasets, open_npz
 from zoo.checkpoint.torch_files import open_torch, open_torch_entries, open_torch_state
 from zoo.checkpoint.torch_writing import write_torch
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import replacing
 
 # The exceptions that libraries raise if a file is damaged.
@@ -91,7 +92,7 @@ def open_checkpoint(path):
         ValueError: if the file is damaged, has another format, or holds objects other
             than arrays.
     """
-    path = Path(path)
+    path = local_path(path)
     prefix = _tensorflow_prefix(path)
     if prefix is not None:
         return Checkpoint(prefix, _open_tensorflow(prefix))
@@ -166,7 +167,7 @@ def open_state_dict(path, key="model"):
 
 
 def _existing(path):
-    path = Path(path)
+    path = local_path(path)
     if not path.is_file():
         raise FileNotFoundError(
             f"There is no checkpoint at `{path}`. Check the path, or download the file."
@@ -186,7 +187,7 @@ def save_checkpoint(path, arrays):
         ValueError: if the path has another suffix.
         OSError: if the disk is full or the permission to write is missing.
     """
-    path = Path(path)
+    path = local_path(path)
     if path.suffix not in NEW_SUFFIXES:
         raise ValueError(
             f"A new checkpoint must end in {', '.join(NEW_SUFFIXES)}. Received: "

@@ -4,8 +4,8 @@ import io
 import pickle
 import pickletools
 import reprlib
-from pathlib import Path
 
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import replacing
 
 # The exceptions that unpickling raises if bytes are not a pickle of plain values.
@@ -142,7 +142,7 @@ def read_strings(path):
     FileNotFoundError if there is no such file; ValueError if it is damaged, asks for a
     class or a function, or holds anything else.
     """
-    path = Path(path)
+    path = local_path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no pickle at `{path}`. Check the path.")
     rule = f"`{path}` must hold a pickled list of str"

@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 
+from zoo.files.buckets import local_path
 from zoo.files.inflation import most_bytes
 from zoo.files.whole_files import OPENERS, open_any, replacing
 
@@ -42,7 +43,7 @@ def read_vectors(path, words=None, limit=None):
         ValueError: if a line is not a word and a vector, the vectors have different
             widths, or the file is incomplete.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     if not path.is_file():
         raise FileNotFoundError(
             f"There is no file of vectors at `{path}`. Check the path."

@@ -4,12 +4,12 @@ import difflib
 import functools
 import json
 import os
-import pathlib
 
 import click
 
 from zoo import presets
 from zoo.checks.number_rules import RULES, check_number, check_numbers
+from zoo.files.buckets import local_path
 from zoo.files.path_checks import (
     check_readable,
     check_writable,
@@ -83,6 +83,16 @@ class Number(click.ParamType):
             self.fail(str(error), parameter, context)
 
 
+class TextFile(click.ParamType):
+    """The path of a file of text, which is downloaded from an address."""
+
+    name = "file"
+
+    def convert(self, value, parameter, context):
+        """The local path, a pathlib.Path."""
+        return local_path(value)
+
+
 def labelled_data(more_help, required=True, words=True):
     """A decorator that adds `--data` and the options of its columns to a command.
 
@@ -148,7 +158,7 @@ def _callback(check):
 
 
 def _check_run_data(path):
-    if os.path.exists(path):
+    if local_path(path).exists():
         check_readable(path, directory=True)
 
 
@@ -222,7 +232,7 @@ def check_preset(context, parameter, preset):
 def check_recipe_name(context, parameter, name):
     """A callback of click, which returns a recipe that exists."""
     shipped = [p.parent.name for p in presets.preset_root().glob("*/*/recipe.json")]
-    if name not in shipped and not os.path.isfile(name):
+    if name not in shipped and not local_path(name).is_file():
         near = difflib.get_close_matches(name, shipped, n=3, cutoff=0.0)
         raise FileNotFoundError(
             "A recipe must be the name of a shipped preset, or the path of a JSON "
@@ -237,7 +247,7 @@ def check_model(context, parameter, model):
         return None
     if not os.fspath(model).endswith(".keras"):
         return check_preset(context, parameter, model)
-    if not os.path.exists(model):
+    if not local_path(model).exists():
         raise FileNotFoundError(f"No such file: {model}.")
     return model
 
@@ -294,7 +304,7 @@ TEXT_FILES = click.argument(
     "files",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=pathlib.Path),
+    type=TextFile(),
     callback=check_data,
 )
 DTYPE = click.option(

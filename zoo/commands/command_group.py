@@ -9,6 +9,7 @@ import time
 
 import click
 
+from zoo.files.buckets import with_addresses
 from zoo.files.whole_files import remove_unfinished
 
 # FloatingPointError: a loss that is not finite.
@@ -31,7 +32,8 @@ class Commands(click.Group):
     def invoke(self, context):
         """Runs a command."""
         try:
-            return super().invoke(context)
+            with contextlib.redirect_stdout(AddressOutput(sys.stdout)):
+                return super().invoke(context)
         except BrokenPipeError:
             raise  # click ends without a message, as other commands of a pipe
         except out_of_memory() as error:
@@ -44,12 +46,28 @@ class Commands(click.Group):
             raise click.ClickException(describe(error)) from error
 
 
+class AddressOutput:
+    """An output that shows the addresses of files in place of their copies."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def write(self, text):
+        """Writes a text."""
+        return self._file.write(with_addresses(text))
+
+    def __getattr__(self, name):
+        """All else is that of the file."""
+        return getattr(self._file, name)
+
+
 def describe(error):
     """The message of an exception for users, without the number of an OSError."""
+    text = str(error.args[0] if isinstance(error, KeyError) else error)
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f": {error.filename}."
-        return f"{error.strerror}{place}"
-    return str(error.args[0] if isinstance(error, KeyError) else error)
+        text = f"{error.strerror}{place}"
+    return with_addresses(text)
 
 
 def out_of_memory():

@@ -8,6 +8,7 @@ import sys
 import click
 
 from zoo.commands import arguments, devices
+from zoo.files.buckets import local_path
 from zoo.files.lines import read_lines
 from zoo.presets import RECORD
 from zoo.serving.versions import holds_export
@@ -79,7 +80,7 @@ def predict(model, texts, pair, page, data, output, batch_size, signature, **col
 @contextlib.contextmanager
 def _loaded(model, signature):
     """A task, or the version of an export that answers, until the end of the block."""
-    if holds_export(model) and not os.path.exists(os.path.join(model, RECORD)):
+    if holds_export(model) and not (local_path(model) / RECORD).exists():
         given = click.get_current_context().params
         if given["strategy"] or given["devices"]:
             raise ValueError(

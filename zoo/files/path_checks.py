@@ -2,22 +2,22 @@
 
 import contextlib
 import os
-import pathlib
 import tempfile
 
+from zoo.files.buckets import check_store, is_address, local_path
 from zoo.files.whole_files import WRITE_FAILURES, WriteErrors
 
 
 def check_readable(path, directory=False):
     """OSError unless a file, or else a `directory`, exists and can be read."""
-    kind = "directory" if directory else "file"
-    if not os.path.exists(path):
+    kind, local = "directory" if directory else "file", local_path(path)
+    if not local.exists():
         raise FileNotFoundError(f"No such {kind}: {path}.")
-    if os.path.isdir(path) and not directory:
+    if local.is_dir() and not directory:
         raise IsADirectoryError(f"{path} is a directory. Give its files.")
-    if directory and not os.path.isdir(path):
+    if directory and not local.is_dir():
         raise NotADirectoryError(f"{path} is a file. Give the directory that has it.")
-    if not os.access(path, os.R_OK):
+    if not os.access(local, os.R_OK):
         raise PermissionError(
             f"The {kind} must be readable. Received: {path}. Change its permissions."
         )
@@ -25,11 +25,11 @@ def check_readable(path, directory=False):
 
 def existing_file(path, rule, way=""):
     """The path of a file that exists; FileNotFoundError with the rule for others."""
-    path = pathlib.Path(path)
-    if not path.is_file():
+    local = local_path(path)
+    if not local.is_file():
         message = f"{rule} Received: {str(path)!r}. {way}"
         raise FileNotFoundError(message.strip())
-    return path
+    return local
 
 
 def check_writable(path):
@@ -38,10 +38,9 @@ def check_writable(path):
     OSError if its directory cannot be written or made; ValueError if the path is that
     of a directory or a device.
     """
-    path = pathlib.Path(path)
-    _check_place(path)
-    if path.exists() and not path.is_file():
-        kind = "a directory" if path.is_dir() else "a device or a pipe"
+    local = _check_place(path)
+    if local.exists() and not local.is_file():
+        kind = "a directory" if local.is_dir() else "a device or a pipe"
         raise ValueError(
             f"The output must be a file. Received: {path}, {kind}. Choose another name."
         )
@@ -52,9 +51,8 @@ def check_writable_directory(path):
 
     OSError if it cannot be written or made; ValueError if the path is that of a file.
     """
-    path = pathlib.Path(path)
-    _check_place(path)
-    if path.exists() and not path.is_dir():
+    local = _check_place(path)
+    if local.exists() and not local.is_dir():
         raise ValueError(
             f"The output must be a directory. Received: {path}, which is a file. "
             "Choose another name."
@@ -62,9 +60,12 @@ def check_writable_directory(path):
 
 
 def _check_place(path):
-    """Raises OSError if no file can be made at a path, or in a directory there."""
+    """The local path; OSError if no file can be made there, or in a directory there."""
+    if is_address(path):
+        check_store(path)
+    local = local_path(path)
     with WriteErrors(path, WRITE_FAILURES):
-        absolute = path.absolute()
+        absolute = local.absolute()
         with contextlib.suppress(FileNotFoundError):
             os.stat(absolute)
         nearest = next(p for p in (absolute, *absolute.parents) if p.is_dir())
@@ -72,3 +73,4 @@ def _check_place(path):
             with contextlib.suppress(FileNotFoundError):
                 os.stat(nearest / name)  # which finds names that are too long
         tempfile.TemporaryFile(dir=nearest).close()
+    return local

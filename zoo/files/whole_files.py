@@ -17,6 +17,7 @@ import types
 import uuid
 import zlib
 
+from zoo.files.buckets import local_path, send
 from zoo.files.inflation import BoundedReader
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
@@ -69,7 +70,7 @@ def open_text(path, newline=None):
     if there is no such file, or it is a directory. ValueError in the block if it is
     damaged or has another encoding; the message names the byte and the line.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     encoding = "utf-8-sig"
     try:
         with open_any(path) as file:
@@ -127,7 +128,7 @@ def check_file_name(path, zipped=True):
 
     With `zipped=False` it is a directory, whose name must not end so.
     """
-    path = pathlib.Path(path)
+    path = pathlib.PurePath(path)
     if zipped and path.suffix != ".keras":
         raise ValueError(
             "A model is saved as a file whose name ends in `.keras`. Received: "
@@ -143,7 +144,7 @@ def check_file_name(path, zipped=True):
 
 def check_empty(directory):
     """FileExistsError unless a directory is empty or does not exist."""
-    directory = pathlib.Path(directory)
+    directory = local_path(directory)
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise FileExistsError(
             f"{directory} exists and is not empty. Choose another directory, or "
@@ -192,11 +193,12 @@ def replacing(path):
     `path` is a file, or a directory that is empty or does not exist; missing parents
     are created. The temporary path does not exist yet. It is on the same disk, with the
     same suffix. OSError if the disk is full, the permission to write is missing or the
-    directory is not empty.
+    directory is not empty. At the address of a store, see `zoo.files.buckets`, what is
+    written is sent to it at the end.
 
     Unless `THIS_PROCESS.writes`, what is written is removed at the end.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     if not THIS_PROCESS.writes:
         with _discarded(path) as temporary:
             yield temporary
@@ -221,6 +223,7 @@ def replacing(path):
             yield temporary
         with WriteErrors(path, WRITE_FAILURES):
             _set_modes(temporary, mode, target)
+            send(temporary, target)
             if inside and temporary.is_dir():
                 _move_entries(temporary, target)
             else:
@@ -241,7 +244,7 @@ def _discarded(path):
 @contextlib.contextmanager
 def rewriting(directory):
     """As `replacing`, but a directory that is there is removed at the end."""
-    writes = THIS_PROCESS.writes
+    writes, directory = THIS_PROCESS.writes, local_path(directory)
     with replacing(directory) as temporary:
         yield temporary
         if writes:

@@ -2,10 +2,10 @@
 
 import hashlib
 import json
-import pathlib
 
 import safetensors
 
+from zoo.files.buckets import local_path
 from zoo.files.state_files import check_shape, damaged
 from zoo.files.whole_files import replacing
 from zoo.presets.records import check_weights
@@ -36,7 +36,7 @@ def write_adapter(path, record, arrays):
     """
     from safetensors.numpy import save_file
 
-    path = pathlib.Path(path)
+    path = local_path(path)
     if path.suffix != SUFFIX:
         raise ValueError(
             f"An adapter is a file whose name ends in `{SUFFIX}`. Received: "
@@ -57,7 +57,7 @@ def read_adapter(path):
     FileNotFoundError if there is no such file; ValueError if it is damaged, no adapter,
     or of a later format.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no adapter at {path}. Check the path.")
     try:

@@ -7,8 +7,11 @@ import json
 import os
 import pathlib
 
+from zoo.files.buckets import cache_root, local_path
+from zoo.files.path_checks import check_readable
 from zoo.files.state_files import read_state
-from zoo.presets.hubs import cache_root, download
+from zoo.presets.hubs import download
+from zoo.presets.publishing import is_address
 from zoo.presets.records import RECORD, WEIGHTS, verified
 
 # The package of the weights for which this one has no room, and its Python module.
@@ -140,7 +143,7 @@ def check_preset(preset):
     """
     text = os.fspath(preset)
     if "://" in text or pathlib.Path(text).is_dir():
-        return
+        return  # an address is looked up when its files are read
     if pathlib.Path(text).is_file() and text not in _directories():
         raise NotADirectoryError(
             f"A preset must be a directory. Received: {text!r}, which is a file. Write "
@@ -162,8 +165,12 @@ def find_preset(preset, fetch=True):
     """
     text = os.fspath(preset)
     check_preset(text)
-    if "://" in text:
+    if is_address(text):
         return download(text, fetch=fetch)
+    if "://" in text:
+        directory = local_path(text)
+        check_readable(text, directory=True)
+        return directory
     if pathlib.Path(text).is_dir():
         return pathlib.Path(text)
     record = preset_info(text)

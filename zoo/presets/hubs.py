@@ -7,6 +7,7 @@ import tempfile
 import urllib.request
 import zipfile
 
+from zoo.files.buckets import cache_root
 from zoo.files.inflation import check_members
 from zoo.files.whole_files import filling
 
@@ -14,11 +15,6 @@ from zoo.files.whole_files import filling
 # among them, HUB_TORCH_FILES are fetched too.
 HUB_FILES = ["*.json", "*.txt", "*.spm", "*.model", "*.safetensors", "*.weights.h5"]
 HUB_TORCH_FILES = ["pytorch_model*.bin"]
-
-
-def cache_root():
-    """The directory of downloaded presets: `$ZOO_HOME`, or ~/.cache/zoo."""
-    return pathlib.Path(os.environ.get("ZOO_HOME", "~/.cache/zoo")).expanduser()
 
 
 def download(uri, name=None, files=None, fetch=True):

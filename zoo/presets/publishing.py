@@ -7,6 +7,7 @@ import re
 import tempfile
 
 SCHEME = "hf:/"  # `pathlib` makes hf:/ of hf://
+HUBS = re.compile("(hf|kaggle|https?):/")  # other addresses are those of stores
 RULE = "A model is published as hf://owner/name."
 CARD = "README.md"
 KEPT_FILES = {CARD, ".gitattributes"}  # of a repository that exists
@@ -14,8 +15,7 @@ KEPT_FILES = {CARD, ".gitattributes"}  # of a repository that exists
 
 def is_address(directory):
     """Whether a path is the address of a hub, such as `hf://owner/name`."""
-    text = os.fspath(directory)
-    return "://" in text or text.startswith(SCHEME)
+    return HUBS.match(os.fspath(directory)) is not None
 
 
 @contextlib.contextmanager

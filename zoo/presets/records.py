@@ -5,6 +5,7 @@ import math
 import pathlib
 
 from zoo.checks.ranges import check_choice
+from zoo.files.buckets import local_path
 from zoo.files.state_files import TYPE_NAMES, damaged, read_state
 from zoo.files.whole_files import filling, write_json
 from zoo.presets.schema import FORMAT, check_record
@@ -26,7 +27,7 @@ def read_preset(directory):
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    directory = pathlib.Path(directory)
+    directory = local_path(directory)
     record, arrays = _read_record(directory / RECORD), {}
     if record.get("weights"):
         weights = record["weights"]
@@ -102,7 +103,7 @@ def write_preset(directory, record, arrays, files=None, dtype="float32"):
 
 def add_to_record(directory, fields):
     """Adds fields, such as a model card, to the record of a preset directory."""
-    path = pathlib.Path(directory) / RECORD
+    path = local_path(directory) / RECORD
     record = {**fields, **read_state(path, KIND, dict, ADVICE)}
     write_json(path, record, indent=2, ensure_ascii=False)
 

@@ -7,6 +7,7 @@ import pathlib
 from typing import Annotated, Literal
 
 from zoo import presets
+from zoo.files.buckets import local_path
 from zoo.backbone.config import check_fields, make_config, naming
 from zoo.checks.ranges import (
     CheckedFields,
@@ -203,7 +204,7 @@ def find_recipe(name, family=None):
         ValueError: if the file is not a recipe, or its family is another one.
     """
     shipped = presets.preset_root().glob(f"{family or '*'}/{name}/recipe.json")
-    path = next(shipped, pathlib.Path(name))
+    path = next(shipped, None) or local_path(name)
     if not path.is_file():
         place = f" in family {family!r}" if family else ""
         raise FileNotFoundError(

@@ -8,6 +8,7 @@ import keras
 from zoo import presets
 from zoo.checks.number_rules import numbers_checked
 from zoo.distribution import chief_first
+from zoo.files.buckets import address_of, local_path
 from zoo.files.path_checks import check_readable, check_writable_directory
 from zoo.files.state_files import damaged, read_state
 from zoo.files.whole_files import (
@@ -52,8 +53,8 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
             another `every`, or a damaged file, `every` does not divide the number of
             updates, or the recipe has a mistake.
     """
-    output = pathlib.Path(output)
-    if pathlib.Path(data).exists():
+    data, output = local_path(data), local_path(output)
+    if data.exists():
         check_readable(data, directory=True)
     check_writable_directory(output)
     if (output / CHECKPOINT).exists():
@@ -118,6 +119,8 @@ def check_recipe(recipe, data, output, accumulate):
 
 def prepare(recipe, data, output):
     """Makes the objective of a recipe, and records the recipe and the files."""
+    # Of another worker, with what the first one has written in a bucket.
+    output = local_path(address_of(output) or output)
     begin(recipe, output)
     path = output / FILES_RECORD
     known, sizes = path.exists(), check_files(recipe, data, output)

@@ -4,13 +4,13 @@ import contextlib
 import io
 import json
 import lzma
-import pathlib
 import zipfile
 import zlib
 
 import keras
 
 from zoo.checkpoint import check_hdf5
+from zoo.files.buckets import local_path
 from zoo.files.inflation import check_members, read_member
 from zoo.tasks import Task
 
@@ -58,7 +58,7 @@ def saved_class(path):
         FileNotFoundError: if there is no such file.
         ValueError: if the file is damaged.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     check_archive(path, KERAS_MEMBERS)
     with _reading(path), zipfile.ZipFile(path) as archive:
         config = json.loads(read_member(archive, CONFIG_MEMBER))
@@ -80,7 +80,7 @@ def load_model(path, **kwargs):
         FileNotFoundError: if there is no such file.
         ValueError: if the file is damaged, or is a directory.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     if path.is_dir():
         raise ValueError(
             f"The path must be a `.keras` file. Received: {path}, a directory. Load a "

@@ -10,7 +10,6 @@ import csv
 import http.client
 import io
 import json
-import pathlib
 import shlex
 import urllib.error
 import urllib.parse
@@ -19,6 +18,7 @@ import urllib.request
 import numpy as np
 
 from zoo.checks.ranges import Count, Size, check_values
+from zoo.files.buckets import local_path
 
 SERVER_IMAGE = "tensorflow/serving:2.20.0"
 LOCAL_URL = "http://localhost:8501"
@@ -60,7 +60,7 @@ def docker_lines(base_dir, name):
     Returns:
         str: the commands. REST is on port 8501 and gRPC on port 8500.
     """
-    source, target = pathlib.Path(base_dir).resolve(), f"/models/{name}"
+    source, target = local_path(base_dir).resolve(), f"/models/{name}"
     mount = io.StringIO()
     # `--mount` takes a line of CSV. `-v` would split a path at a colon.
     fields = ["type=bind", f"source={source}", f"target={target}", "readonly"]

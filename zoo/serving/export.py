@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.saved_model.experimental import TrackableResource
 
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import WRITE_FAILURES, WriteErrors, removed_at_end
 from zoo.serving.answers import advise, same
 from zoo.serving.changes import warn_of_changes
@@ -83,7 +84,7 @@ def write_version(
             f"{keras.config.backend()}. Save the model, set KERAS_BACKEND=tensorflow "
             "and load it in a new process."
         )
-    base_dir = pathlib.Path(base_dir)
+    base_dir = local_path(base_dir)
     check_version(base_dir, version)
     if not signatures:
         raise ValueError(

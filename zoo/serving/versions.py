@@ -14,6 +14,7 @@ import pathlib
 import re
 
 from zoo.checks.ranges import plain_value
+from zoo.files.buckets import local_path, send
 
 LARGEST_VERSION = 2**63 - 1
 
@@ -44,7 +45,7 @@ def find_versions(base_dir):
     function. If several names have the same number, such as `7` and `007`, the server
     uses the last one in the order of bytes. `base_dir` may be missing.
     """
-    base_dir = pathlib.Path(base_dir)
+    base_dir = local_path(base_dir)
     if not base_dir.is_dir():
         return {}
     names = sorted(path.name for path in base_dir.iterdir())
@@ -94,6 +95,7 @@ def publish(staging, base_dir, version):
         target = pathlib.Path(base_dir) / str(check_version(base_dir, version))
         try:
             # The server polls the directory. It would load an incomplete copy.
+            send(staging, target)
             os.rename(staging, target)
         except OSError as error:
             if error.errno not in _IN_USE:
@@ -108,7 +110,7 @@ def holds_export(path):
     It may also have misnamed versions, or several models, for which `find_version` has
     a message. Then it must have no JSON, which a preset has.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     found = [path, *find_versions(path).values()]
     if any((version / "saved_model.pb").is_file() for version in found):
         return True
@@ -124,7 +126,7 @@ def find_version(directory):
     FileNotFoundError if there is no SavedModel; ValueError if the server ignores the
     names of all versions, or the newest version is a file.
     """
-    directory = pathlib.Path(directory)
+    directory = local_path(directory)
     if not directory.is_dir():
         raise FileNotFoundError(
             f"The path must be a directory. Received: {directory}. Give a version "

@@ -1,12 +1,11 @@
 """From a task to the signatures that TF Serving offers."""
 
-import pathlib
-
 import keras
 import numpy as np
 import tensorflow as tf
 
 from zoo.checks.ranges import check_values
+from zoo.files.buckets import local_path
 from zoo.layers import lora_layers, merged_weights
 from zoo.serving import Signature, write_version
 from zoo.serving.changes import facts_file
@@ -51,7 +50,7 @@ def export_task(task, directory, version=None, pair=None, warmup_texts=WARMUP_TE
             "without one. Give `tokenizer=` when you make it."
         )
     check_values(bool | None, pair=pair)
-    check_version(pathlib.Path(directory), version)
+    check_version(local_path(directory), version)
     texts = example_texts(warmup_texts)
     model = float32_clone(task)
     names = task.columns[: task.num_columns]

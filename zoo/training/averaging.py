@@ -1,12 +1,12 @@
 """The mean of the weights of the last checkpoints."""
 
-import pathlib
 import zipfile
 
 import keras
 import numpy as np
 
 from zoo.checks.ranges import Size, check_value
+from zoo.files.buckets import local_path
 from zoo.files.state_files import damaged
 from zoo.files.whole_files import THIS_PROCESS, replacing
 from zoo.training.selection import refuse_averages
@@ -35,7 +35,7 @@ class AverageWeights(keras.callbacks.Callback):
     def __init__(self, last=5, directory=None):
         super().__init__()
         self.last = check_value("last", last, Size)
-        self.directory = directory and pathlib.Path(directory)
+        self.directory = directory and local_path(directory)
         self.kept = {}
 
     def on_train_begin(self, logs=None):

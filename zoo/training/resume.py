@@ -1,7 +1,6 @@
 """Training that continues after an interruption."""
 
 import math
-import pathlib
 import time
 import zipfile
 import zlib
@@ -10,6 +9,7 @@ import keras
 import numpy as np
 
 from zoo.checks.ranges import Count, Size, check_values
+from zoo.files.buckets import local_path, send
 from zoo.files.state_files import damaged
 from zoo.files.whole_files import THIS_PROCESS, replacing
 from zoo.training.averaging import AverageWeights
@@ -32,7 +32,7 @@ class SaveWhole(keras.callbacks.Callback):
 
     def __init__(self, path, every=None):
         super().__init__()
-        self.path, self.every = pathlib.Path(path), every
+        self.path, self.every = local_path(path), every
 
     def on_train_batch_end(self, batch, logs=None):
         """Raises an error if the loss is not finite."""
@@ -59,6 +59,20 @@ class SaveWhole(keras.callbacks.Callback):
             f"{reason} after update {update}. The last good state: {saved}. "
             "Lower the learning rate, clip gradients, or train in a wider dtype."
         )
+
+
+class SendLogs(keras.callbacks.Callback):
+    """Sends logs to the bucket of a run after each epoch, if it has one."""
+
+    def __init__(self, *paths):
+        super().__init__()
+        self.paths = paths
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Sends what there is."""
+        for path in self.paths:
+            if path.exists():
+                send(path, path)
 
 
 class Throughput(keras.callbacks.Callback):
@@ -130,7 +144,7 @@ def train_steps(
     """
     check_interval(steps, every)
     check_values(Size, steps=steps, average=average)
-    checkpoint, log = (pathlib.Path(directory, n) for n in (CHECKPOINT, "log.csv"))
+    checkpoint, log = (local_path(directory) / n for n in (CHECKPOINT, "log.csv"))
     log.parent.mkdir(parents=True, exist_ok=True)
     start = _resume(checkpoint, model, steps, every)
     _trim(log, start // every)
@@ -138,6 +152,7 @@ def train_steps(
     callbacks = [*means, SaveWhole(checkpoint, every), *callbacks]
     if THIS_PROCESS.writes:
         callbacks.insert(0, keras.callbacks.CSVLogger(log, append=start > 0))
+        callbacks.append(SendLogs(log, log.with_name("tensorboard")))
     if sizes is not None:
         callbacks.insert(0, Throughput(sizes, start))
     if start < steps:
@@ -177,7 +192,7 @@ def choose_interval(steps, directory, every=None):
     # `every` is by default that of the checkpoint in the directory, or about 100. If
     # the divisor is less than a tenth of it, the smallest divisor above is taken.
     if every is None:
-        stored = _read_number(pathlib.Path(directory) / CHECKPOINT, INTERVAL_MEMBER)
+        stored = _read_number(local_path(directory) / CHECKPOINT, INTERVAL_MEMBER)
         every = stored or DEFAULT_INTERVAL
     return _nearest_divisor(steps, every)
 

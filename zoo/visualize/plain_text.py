@@ -1,12 +1,12 @@
 """Texts as they are shown: on one line, and without control characters."""
 
 import os
-import pathlib
 import reprlib
 import unicodedata
 from types import NoneType
 
 from zoo.checks.ranges import plain_value
+from zoo.files.buckets import local_path
 
 
 def to_text(value):
@@ -25,7 +25,7 @@ def to_path(path, name="path"):
     """A path; raises TypeError for what is none."""
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise TypeError(f"`{name}` must be a str or a path. Received: {path!r:.80}.")
-    return pathlib.Path(path)
+    return local_path(path)
 
 
 def printable(text, limit=None):

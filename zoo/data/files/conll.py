@@ -1,10 +1,10 @@
 """Tagged sentences in columns: CoNLL's shared tasks and Universal Dependencies."""
 
 import itertools
-import pathlib
 import re
 
 from zoo.checks.user_warnings import warn_user
+from zoo.files.buckets import local_path
 from zoo.files.lines import read_lines
 from zoo.files.whole_files import open_any, replacing
 
@@ -47,7 +47,7 @@ def read_conll(path, word=None, tag=None, documents=False, skip_empty_words=Fals
             its sentence while they are counted from the last one, the file is not
             UTF-8, `word` or `tag` is not a number, or no document begins in the file.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     universal = ".conllu" in path.suffixes
     remarks = (*REMARKS, "#") if universal else REMARKS
     word = _column_number(word, 1 if universal else 0)

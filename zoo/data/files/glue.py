@@ -1,8 +1,7 @@
 """The files of GLUE: one TSV for each split, without quoting."""
 
-import pathlib
-
 from zoo.checks.ranges import check_choice
+from zoo.files.buckets import local_path
 from zoo.files.lines import read_lines
 from zoo.files.whole_files import OPENERS
 
@@ -47,7 +46,7 @@ def read_glue(directory, task, split):
             the published files contain some.
     """
     folder, texts, label, convert = TASKS[check_choice("task", task, sorted(TASKS))]
-    path = _find(pathlib.Path(directory) / folder, split)
+    path = _find(local_path(directory) / folder, split)
     rows = [line.split("\t") for line in read_lines(path, "\n") if line.strip()]
     headless = task == "cola" and split != "test"
     header = COLA_HEADER if headless else []

@@ -3,9 +3,9 @@
 import collections
 import dataclasses
 import json
-import pathlib
 from typing import NamedTuple
 
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import open_any, open_text, replacing
 
 
@@ -61,7 +61,7 @@ def read_squad(path):
             an answer is not in its context at the given place. The message names the
             question.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     with open_text(path) as file:
         text = file.read()
     try:

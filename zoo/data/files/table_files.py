@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import Callable
 
 from zoo.data.files.separated_values import LONGEST_CELL, csv_rows, tsv_rows
+from zoo.files.buckets import local_path
 from zoo.files.inflation import check_growth
 from zoo.files.whole_files import OPENERS, open_text
 
@@ -84,7 +85,7 @@ def open_table(path):
         ValueError: if it cannot be read, has no rows, or rows of CSV or TSV differ in
             length. The message names the line.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     if not path.exists():
         raise FileNotFoundError(f"No such file: {path}.")
     suffix = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()

@@ -1,13 +1,13 @@
 """Writes and reads examples of masked language models in sharded TFRecord files."""
 
 import contextlib
-import pathlib
 
 import numpy as np
 import tensorflow as tf
 
 from zoo.checks.ranges import Size, check_choice, check_values
 from zoo.data.batching import untuned
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import replacing
 
 # From our name of a feature to its name in the files of other programs: the released
@@ -60,7 +60,7 @@ def write_records(batches, directory, shards=1, names="google"):
     """
     check_choice("names", names, sorted(NAMES))
     check_values(Size, shards=shards)
-    directory = pathlib.Path(directory)
+    directory = local_path(directory)
     paths = [
         directory / f"examples-{index:05}-of-{shards:05}.tfrecord"
         for index in range(shards)

@@ -4,13 +4,13 @@ import collections
 import dataclasses
 import io
 import itertools
-import pathlib
 
 import numpy as np
 import tensorflow as tf
 
 from zoo.data.files.corpus import UNKNOWN_MARK
 from zoo.data.streams.document_streams import read_batch
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import replacing
 from zoo.ragged_rows import keep
 
@@ -130,7 +130,7 @@ def read_word_corpus(directory):
     Raises:
         FileNotFoundError: if a file is missing.
     """
-    directory = pathlib.Path(directory)
+    directory = local_path(directory)
     words = (directory / "words.txt").read_bytes().decode("utf-8").split("\n")[:-1]
     return WordCorpus(
         tuple(words),

@@ -2,13 +2,13 @@
 
 import dataclasses
 import itertools
-import pathlib
 
 import numpy as np
 import tensorflow as tf
 
 from zoo.checks.ranges import Size, check_values
 from zoo.data.streams.token_streams import ShuffledCorpus
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import replacing
 
 TEXTS_PER_CALL = 256  # in one call of the tokenizer
@@ -221,7 +221,7 @@ def read_token_ids(directory):
         FileNotFoundError: if a file is missing.
         ValueError: if a file is damaged.
     """
-    directory = pathlib.Path(directory)
+    directory = local_path(directory)
     offsets = np.frombuffer((directory / "offsets").read_bytes(), "<i8")
     ids = np.memmap(directory / "ids", "<i4", "r")
     if offsets[-1] != len(ids):

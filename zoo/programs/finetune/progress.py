@@ -1,12 +1,12 @@
 """What `zoo finetune` says, records and checks during the training."""
 
-import pathlib
 import time
 
 import keras
 import numpy as np
 
 from zoo.checks.number_rules import check_number
+from zoo.files.buckets import local_path
 from zoo.files.path_checks import check_writable, check_writable_directory
 from zoo.files.whole_files import check_file_name
 
@@ -21,8 +21,8 @@ def check_output(path, report=None):
         check_writable(path)
     if report is not None:
         check_writable_directory(report)
-        report = pathlib.Path(report).absolute()
-        if path and pathlib.Path(path).absolute() in (report, *report.parents):
+        report = local_path(report).absolute()
+        if path and local_path(path).absolute() in (report, *report.parents):
             raise ValueError(
                 f"The report must be beside the model. Received: {report} for {path}. "
                 "Choose another name."

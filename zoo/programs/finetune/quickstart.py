@@ -9,6 +9,7 @@ import numpy as np
 from zoo.checks.extras import missing_package
 from zoo.checks.number_rules import numbers_checked
 from zoo.data import hash_split, read_labelled
+from zoo.files.buckets import local_path
 from zoo.programs.finetune import finetuning
 from zoo.programs.finetune.labelled_rows import columns_of, take
 from zoo.programs.finetune.progress import check_output
@@ -84,7 +85,7 @@ def run(
             "The quickstart has one label for each text. Received: separator="
             f"{columns['separator']!r}. Use `zoo finetune` for sets of labels."
         )
-    output, preset = pathlib.Path(output), str(preset)
+    output, preset = local_path(output), str(preset)
     check_output(output / "model.keras")
     texts, labels = read_labelled(data, **columns or {}) if data else movie_reviews()
     parts = split(texts, labels)

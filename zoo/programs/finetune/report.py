@@ -1,7 +1,6 @@
 """The report of a fine-tuned model: scores, curves and errors in a directory."""
 
 import json
-import pathlib
 import platform
 
 import keras
@@ -9,6 +8,7 @@ import tensorflow as tf
 
 from zoo import __version__
 from zoo.checks.extras import missing_package
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import replacing
 from zoo.programs.finetune.labelled_rows import columns_of
 from zoo.programs.finetune.report_page import render
@@ -140,7 +140,7 @@ def plain_copy(content):
 
 def write_report(directory, content, echo):
     """Writes pictures, `report.html`, whose path is returned, and `report.json`."""
-    directory = pathlib.Path(directory)
+    directory = local_path(directory)
     content = plain_copy(content)
     pictures = _draw(directory, content, echo)
     content["pictures"] = [path.name for path in pictures]

@@ -2,13 +2,13 @@
 
 import dataclasses
 import functools
-import pathlib
 from collections.abc import Callable
 
 import keras
 
 from zoo.data import read_glue, read_labelled
 from zoo.evaluation import evaluate_glue
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import OPENERS
 from zoo.programs.finetune.labelled_rows import split_off, take
 from zoo.programs.finetune.loading import load_one
@@ -60,7 +60,7 @@ class SuiteTask:
 
         The folder of the task is in the directory `data`, or in a directory in it.
         """
-        data = pathlib.Path(data)
+        data = local_path(data)
         for pattern in (self.folder, f"*/{self.folder}"):
             for folder in sorted(data.glob(pattern)):
                 names = (self.train, *self.tests)

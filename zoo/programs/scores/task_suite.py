@@ -3,12 +3,12 @@
 import collections.abc
 import itertools
 import os
-import pathlib
 import time
 
 from zoo.checks.number_rules import check_number, numbers_checked
 from zoo.evaluation import sample_rows
 from zoo.evaluation.glue_scores import import_library
+from zoo.files.buckets import local_path
 from zoo.files.path_checks import check_writable_directory
 from zoo.files.whole_files import replacing, write_json
 from zoo.presets import sha256
@@ -80,7 +80,7 @@ def _evaluate(preset, data, output, tasks, seeds, fit, compare, echo, settings):
         import_library(library)
     settings = {name: value for name, value in settings.items() if value is not None}
     seeds = _check_seeds(seeds)
-    output, comparison, stored = pathlib.Path(output), None, settings
+    output, comparison, stored = local_path(output), None, settings
     if compare is not None:
         comparison = Comparison(preset, output, seeds, fit, echo, compare, settings)
         stored = comparison.settings

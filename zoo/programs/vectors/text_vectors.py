@@ -8,6 +8,7 @@ import numpy as np
 from tqdm import tqdm
 
 from zoo.checks.number_rules import numbers_checked
+from zoo.files.buckets import local_path, send
 from zoo.files.path_checks import check_writable
 from zoo.files.written_part import WrittenPart, full_disk_explained
 from zoo.programs.vectors.model_and_texts import load_model, paths_in, read_strings
@@ -62,7 +63,7 @@ def embed(
                 found.append(model.predict(block, batch_size, verbose=0))
                 shown.update(len(block))
         return np.concatenate(found)
-    output, width = pathlib.Path(output), model.output_shape[-1]
+    output, width = local_path(output), model.output_shape[-1]
     with full_disk_explained(output, "vectors"):
         same = model.files.fingerprint(model)
         part = WrittenPart(output, "vectors", same, texts, _header(0, width))
@@ -74,6 +75,7 @@ def embed(
         part.check_size()
         with part.path.open("r+b") as file:
             file.write(_header(part.state["rows"], width))
+        send(part.path, output)
         os.replace(part.path, output)
         part.remove()
     return np.load(output, mmap_mode="r")

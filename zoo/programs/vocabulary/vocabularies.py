@@ -1,10 +1,10 @@
 """Learns the vocabularies of tokenizers, and writes the files that they read."""
 
 import inspect
-import pathlib
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.checks.ranges import check_choice
+from zoo.files.buckets import local_path
 from zoo.files.lines import corpus_lines
 from zoo.files.path_checks import check_writable
 from zoo.files.whole_files import check_empty, filling, replacing, write_json
@@ -91,12 +91,12 @@ def learn_vocabulary(texts, kind, size, output, **options):
             f"A vocabulary of kind {kind!r} is learned without some options. Received: "
             f"{', '.join(sorted(unknown))}. Leave them out."
         )
-    files = pathlib.Path(output)
+    files = local_path(output)
     if kind in ("bpe", "byte_bpe"):
         check_empty(output)
         files = files / "vocabulary"
     check_writable(files)
-    save(learn(_with_words(texts), size, **options), pathlib.Path(output))
+    save(learn(_with_words(texts), size, **options), local_path(output))
 
 
 def _with_words(texts):

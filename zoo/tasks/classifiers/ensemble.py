@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from zoo.backbone.saving import check_keys, save_whole
 from zoo.checks.ranges import check_values
+from zoo.files.buckets import local_path
 from zoo.files.state_files import damaged, read_state
 from zoo.files.whole_files import filling
 from zoo.presets import is_address
@@ -206,7 +207,7 @@ class TextEnsemble(keras.Model):
         See `zoo.tasks.signatures.export_task` for arguments and errors.
         """
         check_values(bool | None, pair=pair)
-        check_version(pathlib.Path(directory), version)
+        check_version(local_path(directory), version)
         texts = example_texts(warmup_texts)
         model = TextEnsemble([float32_clone(member) for member in self.members])
         pair = self.pair if pair is None else pair

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import pathlib
 
 from tqdm import tqdm
 
@@ -14,6 +13,7 @@ from zoo.data.files.table_writing import (
     TABLE_SUFFIXES,
     check_columns,
 )
+from zoo.files.buckets import local_path
 from zoo.files.path_checks import check_writable
 from zoo.files.written_part import WrittenPart, full_disk_explained
 
@@ -57,7 +57,7 @@ def answer_table(
             not a str, the output cannot have the columns, or there are answers of other
             texts or of another model to continue.
     """
-    output = pathlib.Path(output)
+    output = local_path(output)
     _check_output(output)
     table = open_table(data)
     schema = check_columns(output, table)

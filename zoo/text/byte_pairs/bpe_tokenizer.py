@@ -1,10 +1,10 @@
 """Byte-pair encoding of words, as in subword-nmt, inside the TensorFlow graph."""
 
 import os
-import pathlib
 
 import tensorflow as tf
 
+from zoo.files.buckets import local_path
 from zoo.files.lines import read_lines
 from zoo.ragged_rows import before, is_last, keep
 from zoo.text.byte_pairs.bpe_merging import BytePairMerger
@@ -226,7 +226,7 @@ def _code_lines(codes):
     """The lines of codes, tuple of str, from a path or a sequence."""
     if not isinstance(codes, (str, os.PathLike)):
         return tuple(codes)
-    path = pathlib.Path(codes)
+    path = local_path(codes)
     if not path.is_file():
         raise FileNotFoundError(
             f"`codes` must be the path of a file, or its lines. Received: {codes!r}."

@@ -4,9 +4,9 @@ A tree is a nested tuple: a phrase is `(label, child, ...)`, a leaf is `(tag, wo
 All functions work without recursion, so the depth of a tree has no limit.
 """
 
-import pathlib
 import re
 
+from zoo.files.buckets import local_path
 from zoo.files.whole_files import open_text
 
 TOP = "TOP"
@@ -76,7 +76,7 @@ def read_trees(path, clean=True):
         ValueError: if a bracket does not close, a word has no tag, text stands outside
             the trees, or there is no tree. The message names file and line.
     """
-    path = pathlib.Path(path)
+    path = local_path(path)
     with open_text(path) as file:
         trees = list(_parse(file, str(path)))
     if not trees:

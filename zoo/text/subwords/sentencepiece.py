@@ -9,6 +9,7 @@ import pathlib
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from zoo.files.buckets import is_address, local_path
 from zoo.keras_internals import (
     ResourceHooks,
     sentencepiece_resource,
@@ -111,6 +112,8 @@ def read_model(model):
     # A path has at most 4,096 characters.
     if named or len(model) <= 4096 and os.path.isfile(model):
         return pathlib.Path(model).read_bytes()
+    if is_address(model):
+        return local_path(model).read_bytes()
     try:
         return base64.b64decode(model, validate=True)
     except binascii.Error as error:

@@ -1,0 +1,267 @@
+"""Paths of buckets and other stores, such as `s3://bucket/texts.tsv`.
+
+A file or directory of a store has a copy on this machine, in `$ZOO_HOME/buckets`. It is
+brought up to date whenever its address is used. What `replacing` writes to the copy is
+sent to the store. fsspec speaks with the stores; it needs a package for some, such as
+s3fs for `s3://` and gcsfs for `gs://`.
+"""
+
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import uuid
+
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)", re.DOTALL)
+# Of a file's information, what changes with its content, in the words of the stores.
+VERSION_FIELDS = ("ETag", "etag", "md5Hash", "generation", "content_hash", "checksum")
+VERSION_FIELDS += ("LastModified", "updated", "mtime", "last_modified", "created")
+TEMPORARY = re.compile(r"\.([0-9a-f]{32}|tmp-)")  # names of what is not complete
+PRIVATE_ENDINGS = (".part", ".part.json")  # unfinished results of this machine
+# A reader takes a directory for complete once these are there: they are sent last.
+LAST_FILES = ("preset.json", "saved_model.pb")
+
+
+def cache_root():
+    """The directory of what was downloaded: `$ZOO_HOME`, or ~/.cache/zoo."""
+    return pathlib.Path(os.environ.get("ZOO_HOME", "~/.cache/zoo")).expanduser()
+
+
+def is_address(path):
+    """Whether a path is the address of a file or directory in a store."""
+    return isinstance(path, str) and ADDRESS.match(path) is not None
+
+
+def local_path(path):
+    """The path on this machine of a path or an address.
+
+    The copy of an address is brought up to date first: new and changed files are
+    downloaded, and files that the store lacks are removed. Nothing is there if the
+    store has nothing at the address.
+
+    Args:
+        path: str or `os.PathLike`, such as "texts.tsv" or "s3://bucket/texts.tsv".
+
+    Returns:
+        pathlib.Path.
+
+    Raises:
+        ImportError: if the store needs a package that is not installed.
+        OSError: if the store cannot be read.
+        ValueError: if the store is unknown, or the address has `..`.
+    """
+    if not is_address(path):
+        return pathlib.Path(path)
+    scheme, rest = ADDRESS.match(path).groups()
+    if scheme in ("file", "local"):
+        return pathlib.Path("/", rest) if rest.startswith("/") else pathlib.Path(rest)
+    parts = [part for part in rest.split("/") if part not in ("", ".")]
+    if ".." in parts or not parts:
+        raise ValueError(
+            f"An address must name a bucket, without `..`. Received: {path!r}. An "
+            "example is s3://bucket/texts.tsv."
+        )
+    copy = _copies().joinpath(scheme, *parts)
+    with explaining(path, "read"):
+        _download(path, copy)
+    return copy
+
+
+def address_of(path):
+    """The address whose copy on this machine a path is, str, or None.
+
+    A temporary file or directory, and what it has, is the copy of none.
+    """
+    with contextlib.suppress(ValueError):
+        parts = pathlib.Path(path).absolute().relative_to(_copies()).parts
+        if len(parts) > 1 and not any(map(TEMPORARY.match, parts)):
+            return f"{parts[0]}://{'/'.join(parts[1:])}"
+    return None
+
+
+def with_addresses(text):
+    """A text for users, with addresses in the place of the paths of their copies."""
+    copies = re.escape(str(_copies()))
+    return re.sub(rf"{copies}/([a-z][a-z0-9+.-]*)/", r"\1://", text)
+
+
+def send(source, target):
+    """Sends a file or directory to the store whose copy `target` is, if it is one.
+
+    A file is replaced at once. A directory is sent file by file, and files that it has
+    no longer are removed. If that fails, the files that were sent are removed again.
+
+    Args:
+        source: pathlib.Path of what is sent.
+        target: pathlib.Path of the copy, which `source` replaces afterwards.
+
+    Raises:
+        OSError: if the store cannot be written.
+    """
+    address = address_of(target)
+    if address is None:
+        return
+    files = sorted(
+        _files_below(source), key=lambda file: (file.name in LAST_FILES, file)
+    )
+    below = {file: file.relative_to(source).parts for file in files}
+    with explaining(address, "written"):
+        store, name = open_store(address)
+        names = {file: "/".join((name, *parts)) for file, parts in below.items()}
+        try:
+            for file in files:
+                store.put_file(str(file), names[file])
+                _note_version(target.joinpath(*below[file]), store.info(names[file]))
+        except BaseException:
+            for file in files if source.is_dir() else ():
+                with contextlib.suppress(Exception):
+                    store.rm_file(names[file])
+            raise
+        if source.is_dir():
+            former = _find(store, name)
+            for parts in former.keys() - set(below.values()):
+                store.rm_file(former[parts]["name"])
+
+
+def check_store(path):
+    """OSError unless files can be written at an address, or below it."""
+    address = f"{path.rstrip('/')}.{uuid.uuid4().hex}"
+    with explaining(path, "written"):
+        store, name = open_store(address)
+        store.pipe_file(name, b"")
+        store.rm_file(name)
+
+
+def open_store(address):
+    """The file system of fsspec for an address, and the name of the file there."""
+    import fsspec
+
+    store, name = fsspec.url_to_fs(address)
+    store.invalidate_cache()
+    return store, name
+
+
+@contextlib.contextmanager
+def explaining(address, done):
+    """Replaces the errors of the clients of stores by one that names the address."""
+    scheme = ADDRESS.match(address)[1]
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f"{scheme}:// needs a package of fsspec that is not installed. Received: "
+            f"{address}. {str(error).rstrip('. ')}."
+        ) from error
+    except Exception as error:
+        if isinstance(error, ValueError) and "Protocol not known" in str(error):
+            raise ValueError(
+                "An address must begin with a scheme that fsspec knows, such as s3://, "
+                f"gs:// or hdfs://. Received: {address}."
+            ) from error
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")
+        kind = PermissionError if isinstance(error, PermissionError) else OSError
+        raise kind(
+            f"{address} cannot be {done}. Received: {reason}. Check the name, the "
+            "network, and the credentials and permissions of the store."
+        ) from error
+
+
+def _copies():
+    return cache_root().absolute() / "buckets"
+
+
+def _download(address, copy):
+    """Makes a copy equal to what a store has at an address."""
+    store, name = open_store(address)
+    found = _find(store, name)
+    files = {copy.joinpath(*parts): info for parts, info in found.items()}
+    changed = [file for file, info in files.items() if not _current(file, info)]
+    for file in _files_below(copy):
+        if file not in files and not _private(file.relative_to(copy)):
+            file.unlink(missing_ok=True)
+    if copy.is_file() == (copy not in files) and files:
+        _remove(copy)  # a file has become a directory, or the other way round
+    temporary = [file.with_name(f".{uuid.uuid4().hex}.part") for file in changed]
+    try:
+        for file in changed:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        store.get([files[file]["name"] for file in changed], list(map(str, temporary)))
+        for new, file in zip(temporary, changed, strict=True):
+            os.replace(new, file)
+            _note_version(file, files[file])
+    finally:
+        for file in temporary:
+            file.unlink(missing_ok=True)
+    for path in sorted(copy.rglob("*"), reverse=True):
+        temporary = any(map(TEMPORARY.match, path.relative_to(copy).parts))
+        if path.is_dir() and not temporary and not any(path.iterdir()):
+            path.rmdir()
+
+
+def _find(store, name):
+    """The files of a store at a name: a dict of parts below the name to information."""
+    try:
+        info = store.info(name)
+    except FileNotFoundError:
+        return {}
+    if info["type"] == "file":
+        return {(): info}
+    found = {}
+    for key, info in store.find(name, detail=True).items():
+        below = key.strip("/").removeprefix(name.strip("/")).strip("/")
+        parts = tuple(part for part in below.split("/") if part not in ("", "."))
+        if ".." in parts:
+            raise ValueError(f"a name with `..` in the store, {key!r}")
+        if parts and not key.endswith("/"):  # objects that stand for a directory
+            found[parts] = info
+    return found
+
+
+def _files_below(copy):
+    """The files of a copy: itself, or those of a directory."""
+    if copy.is_file():
+        return [copy]
+    return [path for path in copy.rglob("*") if path.is_file()]
+
+
+def _private(path):
+    """Whether a file is temporary or unfinished, and of this machine alone."""
+    return any(map(TEMPORARY.match, path.parts)) or path.name.endswith(PRIVATE_ENDINGS)
+
+
+def _version(info):
+    """What the store says of the content of a file, str."""
+    fields = {key: info[key] for key in VERSION_FIELDS if info.get(key)}
+    for key, value in fields.items():  # some stores have times of two types
+        seconds = value.timestamp() if isinstance(value, datetime.datetime) else value
+        fields[key] = str(seconds)
+    return json.dumps([info.get("size"), fields], sort_keys=True) if fields else ""
+
+
+def _version_file(file):
+    below = file.relative_to(_copies())
+    return cache_root().absolute() / "bucket_versions" / below / "version.json"
+
+
+def _current(file, info):
+    """Whether the copy of a file has the content that the store has."""
+    note, version = _version_file(file), _version(info)
+    same = version and note.is_file() and note.read_text("utf-8") == version
+    return bool(same and file.is_file() and file.stat().st_size == info["size"])
+
+
+def _note_version(file, info):
+    note = _version_file(file)
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(_version(info), "utf-8")
+
+
+def _remove(path):
+    with contextlib.suppress(FileNotFoundError):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
