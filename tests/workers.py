@@ -33,6 +33,8 @@ def start_workers(commands, logs):
         task = {"type": "worker", "index": index}
         variables = {
             "PYTHONPATH": os.pathsep.join(map(str, folders)),
+            # As on a machine of its own.
+            "ZOO_HOME": str(pathlib.Path(log).with_suffix(".home")),
             "TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": task}),
         }
         with open(log, "wb") as file:

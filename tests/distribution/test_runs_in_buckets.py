@@ -1,5 +1,6 @@
 """Pretraining whose text and output are in a bucket, continued on another machine."""
 
+import json
 import shutil
 
 import jobs
@@ -7,6 +8,8 @@ import keras
 import numpy as np
 import pytest
 from eager import without_graphs
+from s3_server import new_bucket
+from workers import run_workers
 
 from zoo import pretraining
 from zoo.files.buckets import cache_root, local_path, open_store
@@ -66,3 +69,27 @@ def test_a_run_goes_on_from_its_bucket(name, tmp_path, monkeypatch, request):
     ours, theirs = (folder / name / weights for folder in (kept, tmp_path))
     assert ours.read_bytes() == theirs.read_bytes()
     assert any((kept / "run/tensorboard").rglob("events*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["masked_lm", "causal_rows"])
+def test_workers_without_a_shared_directory(name, tmp_path, monkeypatch):
+    """The first one prepares the text in the bucket, and the other reads it there."""
+    jobs.write_data(tmp_path)
+    recipe = jobs.make_recipe(name, tmp_path)
+    (tmp_path / "r.json").write_text(json.dumps(recipe.to_json()))
+    pretraining.run(recipe, tmp_path, tmp_path / name, jobs.EVERY)
+    logs = [tmp_path / f"{index}.log" for index in range(2)]
+    with new_bucket(monkeypatch) as bucket:
+        store, place = open_store(bucket)
+        for file in tmp_path.glob("*.txt"):
+            store.put_file(str(file), f"{place}/text/{file.name}")
+        command = ["-m", "zoo", "pretrain", "--recipe", tmp_path / "r.json"]
+        command += ["--data", f"{bucket}/text", "--output", f"{bucket}/{name}"]
+        command += ["--every", jobs.EVERY, "--strategy", "multi_worker"]
+        run_workers([command] * 2, logs)
+        (tmp_path / "kept").mkdir()
+        shutil.copytree(local_path(f"{bucket}/{name}"), tmp_path / "kept" / name)
+    assert f"{bucket}/{name}/preset" in logs[0].read_text()
+    found, wanted = (jobs.losses(tmp_path / part, name) for part in ("kept", ""))
+    np.testing.assert_allclose(found, wanted, atol=1e-5)

@@ -1,13 +1,13 @@
-"""Files in buckets, in the memory of the process and on an S3 server of this machine."""
+"""Files in buckets: in the memory of the process, and on an S3 server."""
 
 import json
 import pathlib
-import uuid
 
 import command_line
 import fsspec
 import pytest
 import tiny_bert
+from s3_server import new_bucket
 
 import zoo
 from zoo.files import buckets
@@ -34,21 +34,8 @@ def memory():
 @pytest.fixture
 def s3(monkeypatch):
     """The address of an empty bucket of a server on this machine."""
-    pytest.importorskip("s3fs")
-    server = pytest.importorskip("moto.server")
-    thread = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    thread.start()
-    port = thread.get_host_and_port()[1]
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "any")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    store = fsspec.filesystem("s3", skip_instance_cache=True)
-    name = f"shelf-{uuid.uuid4().hex}"  # the server keeps buckets
-    store.mkdir(name)
-    yield f"s3://{name}"
-    thread.stop()
-    fsspec.filesystem("s3").clear_instance_cache()
+    with new_bucket(monkeypatch) as address:
+        yield address
 
 
 def names(address):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import pathlib
 
 import click
 
@@ -50,7 +49,7 @@ def pretrain(family, data, output, recipe, every, tensorboard, accumulate, **fie
     if interval != every:
         click.echo(f"checkpoints: --every {interval}")
     pretraining.run(recipe, data, output, interval, tensorboard, accumulate or 1)
-    click.echo(pathlib.Path(output) / "preset")
+    click.echo(os.path.join(output, "preset"))
 
 
 @click.command()

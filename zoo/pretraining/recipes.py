@@ -7,7 +7,6 @@ import pathlib
 from typing import Annotated, Literal
 
 from zoo import presets
-from zoo.files.buckets import local_path
 from zoo.backbone.config import check_fields, make_config, naming
 from zoo.checks.ranges import (
     CheckedFields,
@@ -19,6 +18,7 @@ from zoo.checks.ranges import (
     Size,
     check_choice,
 )
+from zoo.files.buckets import local_path
 from zoo.presets.schema import check_defaults
 from zoo.registry.sources import find_family
 
