@@ -158,7 +158,7 @@ def _callback(check):
 
 
 def _check_run_data(path):
-    if local_path(path).exists():
+    if os.path.exists(local_path(path)):
         check_readable(path, directory=True)
 
 
@@ -232,7 +232,7 @@ def check_preset(context, parameter, preset):
 def check_recipe_name(context, parameter, name):
     """A callback of click, which returns a recipe that exists."""
     shipped = [p.parent.name for p in presets.preset_root().glob("*/*/recipe.json")]
-    if name not in shipped and not local_path(name).is_file():
+    if name not in shipped and not os.path.isfile(local_path(name)):
         near = difflib.get_close_matches(name, shipped, n=3, cutoff=0.0)
         raise FileNotFoundError(
             "A recipe must be the name of a shipped preset, or the path of a JSON "
@@ -247,7 +247,7 @@ def check_model(context, parameter, model):
         return None
     if not os.fspath(model).endswith(".keras"):
         return check_preset(context, parameter, model)
-    if not local_path(model).exists():
+    if not os.path.exists(local_path(model)):
         raise FileNotFoundError(f"No such file: {model}.")
     return model
 

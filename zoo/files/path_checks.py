@@ -11,11 +11,11 @@ from zoo.files.whole_files import WRITE_FAILURES, WriteErrors
 def check_readable(path, directory=False):
     """OSError unless a file, or else a `directory`, exists and can be read."""
     kind, local = "directory" if directory else "file", local_path(path)
-    if not local.exists():
+    if not os.path.exists(local):  # `Path.exists` raises for a name that is too long
         raise FileNotFoundError(f"No such {kind}: {path}.")
-    if local.is_dir() and not directory:
+    if os.path.isdir(local) and not directory:
         raise IsADirectoryError(f"{path} is a directory. Give its files.")
-    if directory and not local.is_dir():
+    if directory and not os.path.isdir(local):
         raise NotADirectoryError(f"{path} is a file. Give the directory that has it.")
     if not os.access(local, os.R_OK):
         raise PermissionError(
