@@ -90,6 +90,7 @@ setup(
         "tensorflow-text>=2.20.1,<2.22",
         "keras>=3.15,<3.16",
         "click>=8.1",
+        "fsspec>=2024.2",
         "h5py>=3.11",
         "huggingface_hub>=0.30",
         "safetensors>=0.5",

@@ -40,6 +40,7 @@ OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 EVERYWHERE = {"files", "checks", "keras_internals", "lazy_names"}
 RULES = {
     **dict.fromkeys(EVERYWHERE, (set(), {"numpy"})),
+    "files/buckets": (set(), {"fsspec"}),
     "keras_internals": (set(), {"keras", "tensorflow_text"}),
     "family": (set(), {"keras"}),
     "ragged_rows": (set(), {"tensorflow"}),

@@ -20,6 +20,7 @@ FILE, FOLDER = "a file to write", "a directory to write"
 # What a callback checks, and how the names of such files end.
 KINDS = {
     arguments.check_data: (READ_FILE, ""),
+    arguments.check_text_files: (READ_FILE, ""),
     arguments.check_folder: (READ_FOLDER, ""),
     arguments.check_run_data: (RUN_FOLDER, ""),
     arguments.check_new_file: (FILE, ""),

@@ -1,7 +1,7 @@
 """A program, one of several workers: the rows that it reads in the updates of a run.
 
-It takes the folder of `jobs.write_data`, the folder of the runs, the path of the file to
-write, and the names of objectives.
+It takes the folder of `jobs.write_data`, the folder of the runs, the file to write, and
+the names of objectives.
 """
 
 import pathlib

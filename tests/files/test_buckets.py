@@ -148,6 +148,24 @@ def test_wrong_addresses(address, kind, message):
         zoo.local_path(address)
 
 
+def test_a_directory_in_the_place_of_a_file(bucket, copies):
+    put(f"{bucket}/a/large.txt", b"large")
+    for arguments in (["vectors", f"{bucket}/a"], ["evaluate", "m", "--data", bucket]):
+        assert "is a directory" in command_line.run(*arguments, code=1)
+    with pytest.raises(ValueError, match="The output must be a file. Received"):
+        check_writable(f"{bucket}/a")
+    assert not [path for path in copies.rglob("*") if path.is_file()]
+
+
+def test_a_home_behind_a_link(memory, monkeypatch, tmp_path):
+    (tmp_path / "place").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "place")
+    monkeypatch.setenv("ZOO_HOME", str(tmp_path / "link"))
+    with replacing(zoo.local_path(f"{memory}/a.txt")) as temporary:
+        temporary.write_text("a")
+    assert names(memory) == ["a.txt"]
+
+
 def test_names_of_a_store_stay_in_their_copy(memory, monkeypatch):
     store = fsspec.filesystem("memory")
     info = {"name": "/shelf/a/../../out", "size": 1, "type": "file", "created": 1}

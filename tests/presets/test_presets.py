@@ -205,7 +205,9 @@ def test_a_directory_is_its_own_preset(preset, home):
     with pytest.raises(FileNotFoundError, match="must exist. Received: './absent'"):
         presets.find_preset("./absent")
     with pytest.raises(ValueError, match="begins with hf:// or kaggle://. Received"):
-        presets.find_preset("s3://bucket/bert")
+        presets.find_preset("https://bucket/bert")
+    with pytest.raises(FileNotFoundError, match="No such directory: memory://absent/"):
+        presets.find_preset("memory://absent/bert")
     (home / "bert_base_en").mkdir(parents=True)
     assert presets.find_preset("bert_base_en") == home / "bert_base_en"
 

@@ -83,16 +83,6 @@ class Number(click.ParamType):
             self.fail(str(error), parameter, context)
 
 
-class TextFile(click.ParamType):
-    """The path of a file of text, which is downloaded from an address."""
-
-    name = "file"
-
-    def convert(self, value, parameter, context):
-        """The local path, a pathlib.Path."""
-        return local_path(value)
-
-
 def labelled_data(more_help, required=True, words=True):
     """A decorator that adds `--data` and the options of its columns to a command.
 
@@ -298,14 +288,18 @@ def parse_weights(context, parameter, values):
     return found or None
 
 
+def check_text_files(context, parameter, paths):
+    """A callback of click, which returns the local paths of files, a tuple."""
+    return tuple(map(local_path, check_data(context, parameter, paths)))
+
+
 PRESET = click.argument("preset", callback=check_preset)
 MODEL = click.argument("model", callback=check_model)
 TEXT_FILES = click.argument(
     "files",
     nargs=-1,
     required=True,
-    type=TextFile(),
-    callback=check_data,
+    callback=check_text_files,
 )
 DTYPE = click.option(
     "--dtype",

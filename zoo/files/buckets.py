@@ -15,7 +15,7 @@ import re
 import shutil
 import uuid
 
-ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)", re.DOTALL)
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 # Of a file's information, what changes with its content, in the words of the stores.
 VERSION_FIELDS = ("ETag", "etag", "md5Hash", "generation", "content_hash", "checksum")
 VERSION_FIELDS += ("LastModified", "updated", "mtime", "last_modified", "created")
@@ -35,7 +35,7 @@ def is_address(path):
     return isinstance(path, str) and ADDRESS.match(path) is not None
 
 
-def local_path(path):
+def local_path(path, directory=True):
     """The path on this machine of a path or an address.
 
     The copy of an address is brought up to date first: new and changed files are
@@ -44,6 +44,8 @@ def local_path(path):
 
     Args:
         path: str or `os.PathLike`, such as "texts.tsv" or "s3://bucket/texts.tsv".
+        directory: bool, whether the files of a directory are downloaded; else the copy
+            of one is an empty directory.
 
     Returns:
         pathlib.Path.
@@ -65,8 +67,8 @@ def local_path(path):
             "example is s3://bucket/texts.tsv."
         )
     copy = _copies().joinpath(scheme, *parts)
-    with explaining(path, "read"):
-        _download(path, copy)
+    with StoreErrors(path, "read"):
+        _download(path, copy, directory)
     return copy
 
 
@@ -76,7 +78,7 @@ def address_of(path):
     A temporary file or directory, and what it has, is the copy of none.
     """
     with contextlib.suppress(ValueError):
-        parts = pathlib.Path(path).absolute().relative_to(_copies()).parts
+        parts = pathlib.Path(path).resolve().relative_to(_copies()).parts
         if len(parts) > 1 and not any(map(TEMPORARY.match, parts)):
             return f"{parts[0]}://{'/'.join(parts[1:])}"
     return None
@@ -104,22 +106,17 @@ def send(source, target):
     address = address_of(target)
     if address is None:
         return
-    files = sorted(
-        _files_below(source), key=lambda file: (file.name in LAST_FILES, file)
-    )
+    files = sorted(_files_below(source), key=lambda f: (f.name in LAST_FILES, f))
     below = {file: file.relative_to(source).parts for file in files}
-    with explaining(address, "written"):
+    with StoreErrors(address, "written"), contextlib.ExitStack() as removal:
         store, name = open_store(address)
-        names = {file: "/".join((name, *parts)) for file, parts in below.items()}
-        try:
-            for file in files:
-                store.put_file(str(file), names[file])
-                _note_version(target.joinpath(*below[file]), store.info(names[file]))
-        except BaseException:
-            for file in files if source.is_dir() else ():
-                with contextlib.suppress(Exception):
-                    store.rm_file(names[file])
-            raise
+        for file in files:
+            sent = "/".join((name, *below[file]))
+            if source.is_dir():
+                removal.callback(_remove_from, store, sent)
+            store.put_file(str(file), sent)
+            _note_version(target.joinpath(*below[file]), store.info(sent))
+        removal.pop_all()
         if source.is_dir():
             former = _find(store, name)
             for parts in former.keys() - set(below.values()):
@@ -129,7 +126,7 @@ def send(source, target):
 def check_store(path):
     """OSError unless files can be written at an address, or below it."""
     address = f"{path.rstrip('/')}.{uuid.uuid4().hex}"
-    with explaining(path, "written"):
+    with StoreErrors(path, "written"):
         store, name = open_store(address)
         store.pipe_file(name, b"")
         store.rm_file(name)
@@ -144,38 +141,45 @@ def open_store(address):
     return store, name
 
 
-@contextlib.contextmanager
-def explaining(address, done):
-    """Replaces the errors of the clients of stores by one that names the address."""
-    scheme = ADDRESS.match(address)[1]
-    try:
-        yield
-    except ImportError as error:
-        raise ImportError(
-            f"{scheme}:// needs a package of fsspec that is not installed. Received: "
-            f"{address}. {str(error).rstrip('. ')}."
-        ) from error
-    except Exception as error:
-        if isinstance(error, ValueError) and "Protocol not known" in str(error):
-            raise ValueError(
-                "An address must begin with a scheme that fsspec knows, such as s3://, "
-                f"gs:// or hdfs://. Received: {address}."
-            ) from error
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")
+class StoreErrors(contextlib.AbstractContextManager):
+    """Replaces the errors of the clients of stores by one that names the address.
+
+    Args:
+        address: str.
+        done: str, what cannot be done, such as "read".
+    """
+
+    def __init__(self, address, done):
+        self.address, self.done = address, done
+
+    def __exit__(self, kind, error, trace):
+        if not isinstance(error, Exception):
+            return
+        reason = (str(error) or kind.__name__).splitlines()[0].rstrip(". ")
+        received = f"Received: {self.address}."
+        if isinstance(error, ImportError):
+            rule = "The store of an address needs a package that is not installed."
+            raise ImportError(f"{rule} {received} {reason}.") from error
+        if "Protocol not known" in reason:
+            rule = "An address must begin with a scheme that fsspec knows, such as "
+            raise ValueError(f"{rule}s3://, gs:// or hdfs://. {received}") from error
         kind = PermissionError if isinstance(error, PermissionError) else OSError
         raise kind(
-            f"{address} cannot be {done}. Received: {reason}. Check the name, the "
-            "network, and the credentials and permissions of the store."
+            f"{self.address} cannot be {self.done}. Received: {reason}. Check the "
+            "name, the network, and the credentials and permissions of the store."
         ) from error
 
 
 def _copies():
-    return cache_root().absolute() / "buckets"
+    return cache_root().resolve() / "buckets"
 
 
-def _download(address, copy):
+def _download(address, copy, directory):
     """Makes a copy equal to what a store has at an address."""
     store, name = open_store(address)
+    if not directory and store.isdir(name):
+        copy.mkdir(parents=True, exist_ok=True)
+        return
     found = _find(store, name)
     files = {copy.joinpath(*parts): info for parts, info in found.items()}
     changed = [file for file, info in files.items() if not _current(file, info)]
@@ -243,7 +247,7 @@ def _version(info):
 
 def _version_file(file):
     below = file.relative_to(_copies())
-    return cache_root().absolute() / "bucket_versions" / below / "version.json"
+    return _copies().with_name("bucket_versions") / below / "version.json"
 
 
 def _current(file, info):
@@ -257,6 +261,11 @@ def _note_version(file, info):
     note = _version_file(file)
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(_version(info), "utf-8")
+
+
+def _remove_from(store, name):
+    with contextlib.suppress(Exception):
+        store.rm_file(name)
 
 
 def _remove(path):

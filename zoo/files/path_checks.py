@@ -10,7 +10,7 @@ from zoo.files.whole_files import WRITE_FAILURES, WriteErrors
 
 def check_readable(path, directory=False):
     """OSError unless a file, or else a `directory`, exists and can be read."""
-    kind, local = "directory" if directory else "file", local_path(path)
+    kind, local = "directory" if directory else "file", local_path(path, directory)
     if not os.path.exists(local):  # `Path.exists` raises for a name that is too long
         raise FileNotFoundError(f"No such {kind}: {path}.")
     if os.path.isdir(local) and not directory:
@@ -38,7 +38,7 @@ def check_writable(path):
     OSError if its directory cannot be written or made; ValueError if the path is that
     of a directory or a device.
     """
-    local = _check_place(path)
+    local = _check_place(path, directory=False)
     if local.exists() and not local.is_file():
         kind = "a directory" if local.is_dir() else "a device or a pipe"
         raise ValueError(
@@ -59,11 +59,11 @@ def check_writable_directory(path):
         )
 
 
-def _check_place(path):
+def _check_place(path, directory=True):
     """The local path; OSError if no file can be made there, or in a directory there."""
     if is_address(path):
         check_store(path)
-    local = local_path(path)
+    local = local_path(path, directory)
     with WriteErrors(path, WRITE_FAILURES):
         absolute = local.absolute()
         with contextlib.suppress(FileNotFoundError):

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import os
 
+from zoo.files.buckets import send
 from zoo.files.state_files import read_state
 from zoo.files.whole_files import ADVICE, FULL_DISK, write_json
 
@@ -77,6 +78,12 @@ class WrittenPart:
                 "Only one program may write a file. Received: another one that writes "
                 f"{self.path}. Stop one of them, remove {self.record}, and start again."
             )
+
+    def complete(self):
+        """Makes the file the output, and sends it to the bucket if it is in one."""
+        send(self.path, self.output)
+        os.replace(self.path, self.output)
+        self.remove()
 
     def remove(self):
         """Removes both files, once the output is complete."""

@@ -1,6 +1,7 @@
 """Training that continues after an interruption."""
 
 import math
+import pathlib
 import time
 import zipfile
 import zlib
@@ -61,16 +62,17 @@ class SaveWhole(keras.callbacks.Callback):
         )
 
 
-class SendLogs(keras.callbacks.Callback):
-    """Sends logs to the bucket of a run after each epoch, if it has one."""
+class SentLog(keras.callbacks.CSVLogger):
+    """A log of epochs. If it is in a bucket, it is sent there after each of them.
 
-    def __init__(self, *paths):
-        super().__init__()
-        self.paths = paths
+    So is what Keras logs for TensorBoard beside it.
+    """
 
     def on_epoch_end(self, epoch, logs=None):
-        """Sends what there is."""
-        for path in self.paths:
+        """Writes a line, and sends the files."""
+        super().on_epoch_end(epoch, logs)
+        log = pathlib.Path(self.filename)
+        for path in (log, log.with_name("tensorboard")):
             if path.exists():
                 send(path, path)
 
@@ -151,8 +153,7 @@ def train_steps(
     means = [AverageWeights(average, log.with_name("last_weights"))] * (average > 1)
     callbacks = [*means, SaveWhole(checkpoint, every), *callbacks]
     if THIS_PROCESS.writes:
-        callbacks.insert(0, keras.callbacks.CSVLogger(log, append=start > 0))
-        callbacks.append(SendLogs(log, log.with_name("tensorboard")))
+        callbacks.insert(0, SentLog(log, append=start > 0))
     if sizes is not None:
         callbacks.insert(0, Throughput(sizes, start))
     if start < steps:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import pathlib
 
 import numpy as np
@@ -126,9 +127,9 @@ def test_vectors_without_their_name_are_not_lost(embedder, tmp_path, monkeypatch
     """The last step is to rename the file, which may be refused."""
     output = tmp_path / "v.npy"
     with monkeypatch.context() as patch:
-        replace = text_vectors.os.replace
+        replace = os.replace
         patch.setattr(
-            text_vectors.os,
+            os,
             "replace",
             lambda source, target: (
                 replace(source, tmp_path / "a" / "b")

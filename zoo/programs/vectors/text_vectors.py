@@ -1,14 +1,13 @@
 """Vectors of any number of texts, written to a file while they are computed."""
 
 import io
-import os
 import pathlib
 
 import numpy as np
 from tqdm import tqdm
 
 from zoo.checks.number_rules import numbers_checked
-from zoo.files.buckets import local_path, send
+from zoo.files.buckets import local_path
 from zoo.files.path_checks import check_writable
 from zoo.files.written_part import WrittenPart, full_disk_explained
 from zoo.programs.vectors.model_and_texts import load_model, paths_in, read_strings
@@ -75,9 +74,7 @@ def embed(
         part.check_size()
         with part.path.open("r+b") as file:
             file.write(_header(part.state["rows"], width))
-        send(part.path, output)
-        os.replace(part.path, output)
-        part.remove()
+        part.complete()
     return np.load(output, mmap_mode="r")
 
 
