@@ -8,7 +8,7 @@ The bytes are those that the loopback device of this machine has sent, for one s
 one worker. The bytes on paper are those of a ring: each worker sends the gradients
 2 (N - 1) / N times, in float32.
 
-A second table is on paper: the same models, and a BERT base, on more devices. It assumes
+A second table is on paper: the same models and a BERT base on more devices. It assumes
 that a step computes for the time measured here, or for BERT base on one GPU at 40 % of
 400 TFLOP/s, that all bytes are exchanged after the computation, and the given bandwidth
 of each device.
@@ -129,7 +129,9 @@ def on_paper(seconds, gradients, devices, bandwidth):
 def render(rows):
     """A table in Markdown, a str."""
     lines = [rows[0].keys(), ["---", *["--:"] * (len(rows[0]) - 1)]]
-    lines += [[f"{v:,.4g}" if isinstance(v, float) else v for v in r.values()] for r in rows]
+    lines += [
+        [f"{v:,.4g}" if isinstance(v, float) else v for v in r.values()] for r in rows
+    ]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -5,11 +5,13 @@ import pathlib
 
 import command_line
 import fsspec
+import numpy as np
 import pytest
 import tiny_bert
 from s3_server import new_bucket
 
 import zoo
+from zoo import checkpoint, data, text
 from zoo.files import buckets
 from zoo.files.path_checks import check_writable
 from zoo.files.whole_files import filling, replacing, rewriting
@@ -179,6 +181,75 @@ def test_names_of_a_store_stay_in_their_copy(memory, monkeypatch):
 def test_a_bucket_without_permission(s3, monkeypatch):
     with pytest.raises(OSError, match="s3://absent/a.keras cannot be written. Rec"):
         check_writable("s3://absent/a.keras")
+
+
+def make_classifier():
+    """A tiny model with a tokenizer."""
+    backbone = tiny_bert.tiny_bert()
+    return zoo.TextClassifier(backbone, backbone.tokenizer, ["a", "b"])
+
+
+FUNCTIONS = {
+    "file of Keras": lambda model, path: (
+        model.save(f"{path}.keras"),
+        zoo.load_model(f"{path}.keras"),
+    ),
+    "directory of Keras": lambda model, path: model.save(path, zipped=False),
+    "weights": lambda model, path: (
+        model.save_weights(f"{path}.weights.h5"),
+        model.load_weights(f"{path}.weights.h5"),
+    ),
+    "weights of a backbone": lambda model, path: (
+        model.backbone.save_weights(f"{path}.weights.h5"),
+        model.backbone.load_weights(f"{path}.weights.h5"),
+    ),
+    "ensemble": lambda model, path: (
+        zoo.TextEnsemble([model, make_classifier()]).save_to_preset(path),
+        zoo.from_preset(path),
+    ),
+    "export": lambda model, path: (
+        model.export(path),
+        model.export(path),
+        zoo.local_path(f"{path}/2/saved_model.pb").stat(),
+    ),
+    "adapter": lambda model, path: (
+        zoo.enable_lora(model, 1),
+        model.save_adapter(f"{path}.safetensors"),
+        model.load_adapter(f"{path}.safetensors"),
+    ),
+    "words": lambda model, path: (
+        data.write_conll(path, [["a", "b"]], [["X", "Y"]]),
+        data.read_conll(path),
+    ),
+    "vocabulary": lambda model, path: (
+        model.tokenizer.save_vocabulary(path),
+        text.WordPieceTokenizer(path),
+    ),
+    "vectors": lambda model, path: (
+        checkpoint.write_vectors(f"{path}.vec", ["a"], np.ones((1, 3))),
+        checkpoint.read_vectors(f"{path}.vec"),
+    ),
+    "arrays": lambda model, path: (
+        checkpoint.save_checkpoint(f"{path}.safetensors", {"a": np.ones(2)}),
+        checkpoint.open_checkpoint(f"{path}.safetensors"),
+    ),
+    "documents": lambda model, path: (
+        put(path, b"One.\n\nTwo.\n"),
+        [*data.read_documents(path)],
+    ),
+    "token ids": lambda model, path: (
+        data.write_token_ids([(np.array([1, 2]), np.array([2]))], path),
+        data.read_token_ids(path),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_take_addresses(name, memory, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FUNCTIONS[name](make_classifier(), f"{memory}/file")
+    assert names(memory)
+    assert {path.name for path in tmp_path.iterdir()} == {"home"}
 
 
 def test_the_first_evening_in_a_bucket(bucket, tmp_path):

@@ -14,12 +14,14 @@ from zoo.backbone.saving import (
     restore_part,
     save_preset,
     save_spare_heads,
+    save_weights,
     save_whole,
 )
 from zoo.backbone.steps import Steps
 from zoo.backbone.token_inputs import TokenInputs
 from zoo.backbone.weight_shapes import find_shapes, without_values
 from zoo.family import check_size
+from zoo.files.buckets import local_path
 from zoo.layers import (
     quantize_again,
     quantize_model,
@@ -247,8 +249,12 @@ class Backbone(TokenInputs, Steps, keras.Model):
 
     def load_weights(self, filepath, *args, **kwargs):
         """Reads a weight file of Keras, in which LoRA is merged, see `restart_lora`."""
-        super().load_weights(filepath, *args, **kwargs)
+        super().load_weights(str(local_path(filepath)), *args, **kwargs)
         restart_lora(self)
+
+    def save_weights(self, filepath, *args, **kwargs):
+        """Writes a weight file of Keras; see `zoo.backbone.saving.save_weights`."""
+        save_weights(super().save_weights, filepath, *args, **kwargs)
 
     def save_assets(self, directory):
         """Adds the spare heads to a `.keras` file."""

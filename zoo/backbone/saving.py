@@ -14,8 +14,8 @@ from zoo.checkpoint import Converted, open_checkpoint, save_checkpoint
 from zoo.checks.ranges import check_choice, check_values
 from zoo.checks.user_warnings import warn_user
 from zoo.family import FAMILIES
-from zoo.files.buckets import local_path
-from zoo.files.whole_files import check_file_name, replacing
+from zoo.files import buckets
+from zoo.files.whole_files import check_file_name, removed_at_end, replacing
 from zoo.layers import is_lora, merged_weights, quantization_words, quantized_layers
 from zoo.presets import (
     check_weights,
@@ -243,7 +243,7 @@ def save_whole(save, filepath, overwrite=True, zipped=None, **kwargs):
     check_values(bool, overwrite=overwrite)
     check_values(bool | None, zipped=zipped)
     zipped = zipped is None or zipped
-    path = local_path(filepath).absolute()
+    path = buckets.local_path(filepath).absolute()
     check_file_name(path, zipped)
     if path.exists() and not overwrite:
         raise FileExistsError(
@@ -266,6 +266,19 @@ def save_whole(save, filepath, overwrite=True, zipped=None, **kwargs):
                 shutil.rmtree(old)
             else:
                 old.unlink()
+
+
+def save_weights(save, filepath, *args, **kwargs):
+    """Writes a weight file with `save_weights` of Keras, also to an address."""
+    if not buckets.is_address(filepath):
+        save(filepath, *args, **kwargs)
+        return
+    with replacing(filepath) as temporary:
+        # Keras asks for this ending.
+        file = temporary.with_name(f"{temporary.stem}.weights.h5")
+        with removed_at_end(file):
+            save(file, *args, **kwargs)
+            file.rename(temporary)
 
 
 def save_spare_heads(backbone, directory):

@@ -12,10 +12,12 @@ from zoo.backbone.saving import (
     check_keys,
     restore_part,
     save_preset,
+    save_weights,
     save_whole,
 )
 from zoo.checkpoint import default_labels
 from zoo.checks.user_warnings import warn_user
+from zoo.files.buckets import local_path
 from zoo.layers import (
     quantize_again,
     quantize_model,
@@ -120,8 +122,12 @@ class TaskSaving:
 
     def load_weights(self, filepath, *args, **kwargs):
         """Reads a weight file of Keras, in which LoRA is merged, see `restart_lora`."""
-        super().load_weights(filepath, *args, **kwargs)
+        super().load_weights(str(local_path(filepath)), *args, **kwargs)
         restart_lora(self)
+
+    def save_weights(self, filepath, *args, **kwargs):
+        """Writes a weight file of Keras; see `zoo.backbone.saving.save_weights`."""
+        save_weights(super().save_weights, filepath, *args, **kwargs)
 
     def preset_record(self):
         """What a preset says of the task, a dict of plain values."""

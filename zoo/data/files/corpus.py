@@ -6,6 +6,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
+from zoo.files.buckets import local_path
 from zoo.files.lines import read_lines
 
 SENTENCE_END = re.compile(
@@ -39,7 +40,7 @@ def read_documents(paths):
         ValueError: if a file is damaged or not UTF-8.
     """
     paths = [paths] if isinstance(paths, (str, pathlib.Path)) else paths
-    for path in map(pathlib.Path, paths):
+    for path in map(local_path, paths):
         document = []
         lines = read_lines(path)
         for line in _wikitext(lines) if ".tokens" in path.suffixes else lines:
