@@ -30,7 +30,9 @@ def copies(monkeypatch, tmp_path):
 def memory():
     """The address of an empty bucket in memory."""
     yield "memory://shelf"
-    fsspec.filesystem("memory").rm("/shelf", recursive=True)
+    store = fsspec.filesystem("memory")
+    if store.exists("/shelf"):
+        store.rm("/shelf", recursive=True)
 
 
 @pytest.fixture
@@ -250,6 +252,19 @@ def test_functions_take_addresses(name, memory, tmp_path, monkeypatch):
     FUNCTIONS[name](make_classifier(), f"{memory}/file")
     assert names(memory)
     assert {path.name for path in tmp_path.iterdir()} == {"home"}
+
+
+def test_a_store_that_may_not_be_written(memory, monkeypatch):
+    def denied(self, name, content):
+        raise PermissionError("Access Denied")
+
+    monkeypatch.setattr(type(fsspec.filesystem("memory")), "pipe_file", denied)
+    command = ["finetune", "bert_mini_en_uncased_distilled", "--data", __file__]
+    shown = command_line.run(*command, "--output", f"{memory}/m.keras", code=1)
+    assert (
+        shown.count("\n") == 1 and "memory://shelf/m.keras cannot be written" in shown
+    )
+    assert "Access Denied" in shown and "permissions of the store" in shown
 
 
 def test_the_first_evening_in_a_bucket(bucket, tmp_path):
