@@ -8,6 +8,8 @@ another version, `tests/test_keras_internals.py` says which names it lacks.
 
 import inspect
 
+import keras
+
 CHECKED = {
     "keras": ("3.15",),
     "tensorflow": ("2.20", "2.21"),
@@ -69,12 +71,14 @@ def called_by_fit(arguments):
 
 
 class ModelHooks:
-    """Base of a model, before `keras.Model`, which changes two steps of Keras.
+    """Base of a model, before `keras.Model`, which changes three steps of Keras.
 
     Hooks:
         first_batch(iterator): the batch from which Keras builds the metrics of a model
             that was made in the scope of a strategy. Keras takes the mean of the
             batches of the replicas.
+        loss_weight(sample_weight, rows): the weight of the loss of a batch in the mean
+            of the logs. Only JAX calls it. Keras takes the number of rows.
         clone_on(inputs): the outputs of a copy of the model, with new weights, for
             `keras.models.clone_model`. Keras clones each layer alone.
     """
@@ -83,6 +87,17 @@ class ModelHooks:
         if iterator is not None and model_strategy(self) is not None:
             data_batch = self.first_batch(iterator)
         super()._maybe_symbolic_build(data_batch=data_batch)
+
+    def _update_metrics_variables(self, variables, loss, x, y, y_pred, weights):
+        pairs = list(zip(self.metrics_variables, variables, strict=True))
+        with keras.StatelessScope(state_mapping=pairs) as scope:
+            rows = keras.tree.flatten(y_pred)[0].shape[0]
+            counted = self.loss_weight(weights, rows)
+            self._loss_tracker.update_state(loss, sample_weight=counted)
+            logs = self.compute_metrics(x, y, y_pred, weights)
+        found = map(scope.get_current_value, self.metrics_variables)
+        given = zip(found, variables, strict=True)
+        return logs, [old if new is None else new for new, old in given]
 
     def _run_through_graph(self, inputs, **options):
         if "call_fn" in options and _clones(options.get("operation_fn")):
@@ -97,6 +112,25 @@ def _clones(function):
             return False
         function = inspect.getclosurevars(function).nonlocals.get("clone_function")
     return getattr(function, "__name__", None) == "_clone_layer"
+
+
+# Data.
+def read_batches(change, x, y=None, sample_weight=None, **options):
+    """The batches that Keras reads from data, changed by a function, on JAX.
+
+    Args:
+        change: function of a batch, a tuple of x, y and sample_weight.
+        x, y, sample_weight, **options: as of `keras.Model.fit`.
+
+    Returns:
+        An object that Keras takes for `x`, and that has the numbers of batches.
+    """
+    from keras.src.trainers.data_adapters import get_data_adapter
+
+    adapter = get_data_adapter(x, y, sample_weight, **options)
+    read = adapter.get_jax_iterator
+    adapter.get_jax_iterator = lambda: map(change, read())
+    return adapter
 
 
 # Optimizers.

@@ -50,6 +50,7 @@ class SettableRate:
 
     _set_rate = None  # only beside a schedule; a plain rate is Keras' own variable
     rate_is_set = False
+    _in_file = False
 
     # Keras raises an error there, and `ReduceLROnPlateau` and `LearningRateScheduler`
     # with it. Here the rate that was set is a variable, NaN before, so that a training
@@ -109,21 +110,44 @@ class SettableRate:
 
     @property
     def variables(self):
-        """The state; the second one is the rate, if it is a number."""
+        """The state; the second one is the rate, if it is a number.
+
+        On JAX, a step is traced with these variables, and all others are constants. So
+        the last ones are what the rate depends on. They are not in files.
+        """
         variables = super().variables
-        if self.rate_is_set:
+        if keras.backend.backend() == "jax" and not self._in_file:
+            plan = getattr(learning_rate_of(self), "plan_variables", ())
+            rate = () if self._set_rate is None else (self._set_rate,)
+            variables.extend([*plan, *rate])
+        elif self.rate_is_set:
             variables.insert(1, self._set_rate)
         return variables
 
+    @contextlib.contextmanager
+    def _file(self):
+        """A context in which `variables` are those of a file."""
+        self._in_file = True
+        try:
+            yield
+        finally:
+            self._in_file = False
+
+    def save_own_variables(self, store):
+        """Writes the state."""
+        with self._file():
+            super().save_own_variables(store)
+
     def load_own_variables(self, store):
         """Restores the state, with or without a rate that replaces the schedule."""
-        more = len(store.keys()) - len(self.variables)
-        if self._set_rate is not None and more == (-1 if self.rate_is_set else 1):
-            stored = "1" in store.keys() and np.ndim(store["1"]) == 0
-            if stored == (more == 1):
-                self._await_rate()
-                self.rate_is_set = stored
-        super().load_own_variables(store)
+        with self._file():
+            more = len(store.keys()) - len(self.variables)
+            if self._set_rate is not None and more == (-1 if self.rate_is_set else 1):
+                stored = "1" in store.keys() and np.ndim(store["1"]) == 0
+                if stored == (more == 1):
+                    self._await_rate()
+                    self.rate_is_set = stored
+            super().load_own_variables(store)
 
     def get_config(self):
         """Constructor arguments; a rate that was set, in place of the schedule."""

@@ -1,7 +1,6 @@
 """Training steps whose gradients and logs do not depend on the number of replicas."""
 
 import itertools
-import operator
 import types
 import weakref
 
@@ -11,12 +10,13 @@ import tensorflow as tf
 from zoo.checks.user_warnings import warn_user
 from zoo.keras_internals import (
     ModelHooks,
-    learning_rate_of,
     loss_metrics,
     model_strategy,
     set_collective_keys,
 )
 from zoo.tasks.fitting.accumulation import check_parts, sums_in_parts
+from zoo.tasks.fitting.other_backends import StepsOfOtherBackends
+from zoo.tasks.fitting.traced_state import follow_trainable, traced_anew
 from zoo.tasks.losses.logit_losses import fit_losses, fit_metrics
 from zoo.tasks.losses.weighted_means import (
     MeanOfParts,
@@ -24,7 +24,6 @@ from zoo.tasks.losses.weighted_means import (
     weighted_values,
     with_weighted_mean,
 )
-from zoo.training.trainable import follow_model
 
 COLLECTIVE_KEYS = itertools.count(1000, 1000)
 SEPARATED_STRATEGIES = weakref.WeakSet()  # strategies with collective keys of their own
@@ -112,13 +111,7 @@ class TensorFlowSteps(ModelHooks):
         if tf.distribute.has_strategy() and present is not original:
             raise ValueError(scope_error("The model", original, present))
         separate_collectives(self.distribute_strategy)
-        follow_trainable(self)
-        state = traced_state(self)
-        same = len(state) == len(self.traced.state) and all(
-            map(operator.is_, state, self.traced.state)
-        )
-        super().make_train_function(force or not same)
-        self.traced.state = state
+        super().make_train_function(traced_anew(self) or force)
 
     def make_test_function(self, force=False):
         """Keras' function of an evaluation step."""
@@ -149,20 +142,6 @@ class TensorFlowSteps(ModelHooks):
         )
 
 
-class StepsOfOtherBackends(ModelHooks):
-    """The steps of other backends, which have the rows of all devices.
-
-    Their loss in the logs is Keras': the mean over batches, weighted by their rows.
-    """
-
-    distribute_strategy = tf.distribute.get_strategy()  # TensorFlow's, of one replica
-
-    def compile(self, *arguments, accumulate=1, **options):
-        """Keras' `compile`; ValueError unless `accumulate` is 1."""
-        check_parts(accumulate)
-        super().compile(*arguments, **options)
-
-
 STEPS = (
     TensorFlowSteps if keras.backend.backend() == "tensorflow" else StepsOfOtherBackends
 )
@@ -191,18 +170,6 @@ def finite_on_all_replicas(optimizer, gradients):
     found = tf.convert_to_tensor(gradients[place])
     gradients[place] = found + tf.cast(added, found.dtype)
     return gradients
-
-
-def traced_state(model):
-    """Values that a traced training step holds: variables, and the rate or schedule."""
-    inner = getattr(model.optimizer, "inner_optimizer", model.optimizer)
-    return [*model.trainable_variables, learning_rate_of(inner)]
-
-
-def follow_trainable(model):
-    """Builds the optimizer for what is trainable now."""
-    with model.distribute_strategy.scope():
-        follow_model(model)
 
 
 def sums_of_outputs(model, y, y_pred, sample_weight):
