@@ -65,6 +65,11 @@ def loss_metrics(model):
     return [model._loss_tracker, *getattr(model._compile_loss, "metrics", [])]
 
 
+def losses_are_built(model):
+    """Whether Keras has built the losses of a compiled model."""
+    return model._compile_loss is None or model._compile_loss.built
+
+
 def called_by_fit(arguments):
     """Whether the keyword arguments of `evaluate` come from `fit`."""
     return "_use_cached_eval_dataset" in arguments
@@ -77,8 +82,8 @@ class ModelHooks:
         first_batch(iterator): the batch from which Keras builds the metrics of a model
             that was made in the scope of a strategy. Keras takes the mean of the
             batches of the replicas.
-        loss_weight(sample_weight, rows): the weight of the loss of a batch in the mean
-            of the logs. Only JAX calls it. Keras takes the number of rows.
+        update_loss(loss, y, y_pred, sample_weight): adds the loss of a batch to the
+            mean of the logs. Only JAX calls it. Keras weighs it by the rows.
         clone_on(inputs): the outputs of a copy of the model, with new weights, for
             `keras.models.clone_model`. Keras clones each layer alone.
     """
@@ -91,9 +96,7 @@ class ModelHooks:
     def _update_metrics_variables(self, variables, loss, x, y, y_pred, weights):
         pairs = list(zip(self.metrics_variables, variables, strict=True))
         with keras.StatelessScope(state_mapping=pairs) as scope:
-            rows = keras.tree.flatten(y_pred)[0].shape[0]
-            counted = self.loss_weight(weights, rows)
-            self._loss_tracker.update_state(loss, sample_weight=counted)
+            self.update_loss(loss, y, y_pred, weights)
             logs = self.compute_metrics(x, y, y_pred, weights)
         found = map(scope.get_current_value, self.metrics_variables)
         given = zip(found, variables, strict=True)

@@ -7,12 +7,17 @@ import types
 import keras
 import tensorflow as tf
 
-from zoo.keras_internals import ModelHooks, called_by_fit
+from zoo.keras_internals import ModelHooks, called_by_fit, losses_are_built
 from zoo.tasks.fitting.accumulation import check_parts
+from zoo.tasks.fitting.output_means import (
+    loss_mean,
+    means_of,
+    shown_metrics,
+    sums_of_outputs,
+)
 from zoo.tasks.fitting.padded_batches import (
     data_parts,
     padded_arguments,
-    pad_example,
     predict_padded,
 )
 from zoo.tasks.fitting.traced_state import traced_anew
@@ -33,8 +38,7 @@ def in_scope(method):
 class StepsOfOtherBackends(ModelHooks):
     """The steps of other backends, which have the rows of all devices.
 
-    The loss in the logs is the mean over batches, weighted by the sums of their
-    weights. With a distribution of `keras.distribution`, the devices need not divide
+    The loss in the logs is that of `TensorFlowSteps`. With a distribution of `keras.distribution`, the devices need not divide
     the rows of a batch, see `padded_arguments`.
     """
 
@@ -56,8 +60,14 @@ class StepsOfOtherBackends(ModelHooks):
                 )
             options |= {"weighted_metrics": options.pop("metrics")}
         super().compile(*arguments, **options)
-        distribution = keras.distribution.distribution()
-        self.traced = types.SimpleNamespace(state=[], distribution=distribution)
+        distribution, loss = keras.distribution.distribution(), loss_mean(self)
+        traced = types.SimpleNamespace(state=[], distribution=distribution, loss=loss)
+        self.traced = traced
+
+    @property
+    def metrics(self):
+        """Keras' metrics, whose loss is the sum of each output's mean."""
+        return shown_metrics(self, super().metrics)
 
     @in_scope
     def fit(self, **arguments):
@@ -93,7 +103,17 @@ class StepsOfOtherBackends(ModelHooks):
         """Keras' function of a step, traced anew if other variables are trainable."""
         super().make_train_function(traced_anew(self) or force)
 
-    def loss_weight(self, sample_weight, rows):
-        """The weight of the loss of a batch in the logs, see `ModelHooks`."""
-        given = [part for part in keras.tree.flatten(sample_weight) if part is not None]
-        return sum(map(keras.ops.sum, given)) / len(given) if given else rows
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        """The sum of the outputs' means over weights, and of what layers add."""
+        if not losses_are_built(self):
+            super().compute_loss(x, y, y_pred)
+        means, _ = means_of(sums_of_outputs(self, y, y_pred, sample_weight))
+        return sum([*means, *self.losses])
+
+    def update_loss(self, loss, y, y_pred, sample_weight):
+        """Adds the losses of a batch to the mean of the logs; see `ModelHooks`."""
+        means, weights = means_of(sums_of_outputs(self, y, y_pred, sample_weight))
+        counts = [*weights, sum(weights) if weights else 1.0]
+        self.traced.loss.update_state([*means, loss - sum(means)], counts)

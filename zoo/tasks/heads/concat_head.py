@@ -80,9 +80,9 @@ class ConcatPoolingHead(Head):
         dense = keras.layers.Dense(
             HIDDEN_DIM, "relu", use_bias=False, name="hidden", **options
         )
-        # With a distribution of JAX, a batch may have rows without tokens.
+        # With a distribution of JAX, a batch may have rows without tokens, which are 0.
         distributed = keras.distribution.distribution() is not None
-        mask = ops.any(inputs["padding_mask"] > 0, axis=1) if distributed else None
+        mask = ops.any(ops.not_equal(x, 0), axis=1) if distributed else None
         x = norm(name="pooled_norm")(x, mask=mask)
         x = keras.layers.Dropout(self.dropout, name="head_dropout", **options)(x)
         x = norm(name="hidden_norm")(dense(x), mask=mask)
