@@ -66,6 +66,11 @@ def make_data_parallel(devices):
 
 def make_model_parallel(devices):
     """`SplitWeights`: each device has a part of the weights and all rows."""
+    if join_processes() > 1:  # none has all weights, to save them
+        raise ValueError(
+            "Strategy model_parallel has the devices of one process. Received: several "
+            f"processes in {JOB}. Use data_parallel."
+        )
     names, what = device_names(devices)
     return SplitWeights(names), what
 

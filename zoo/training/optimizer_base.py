@@ -30,6 +30,7 @@ from zoo.keras_internals import (
 from zoo.layers import is_lora
 
 RATE = Annotated[float, Range("at least 0 and finite", lambda rate: rate >= 0)]
+NO_RATE = -1.0  # no NaN: processes of JAX compare the values of variables
 # The arguments of Keras' optimizers.
 RANGES = {
     **dict.fromkeys(("beta_1", "beta_2"), Probability),
@@ -53,7 +54,7 @@ class SettableRate:
     _in_file = False
 
     # Keras raises an error there, and `ReduceLROnPlateau` and `LearningRateScheduler`
-    # with it. Here the rate that was set is a variable, NaN before, so that a training
+    # with it. Here the rate that was set is a variable, -1 before, so that a training
     # step that is already compiled uses it. From then on, config and variables are
     # those of an optimizer that was made with this rate, and so they are in a file.
     def __init__(self, *args, **kwargs):
@@ -66,11 +67,11 @@ class SettableRate:
         if isinstance(learning_rate_of(self), keras.Variable):
             self._set_rate = None
         elif self._set_rate is not None:
-            self._set_rate.assign(float("nan"))
+            self._set_rate.assign(NO_RATE)
         else:
             with strategy_scope(self), keras.name_scope(self.name):
                 self._set_rate = keras.Variable(
-                    float("nan"),
+                    NO_RATE,
                     name="learning_rate",
                     dtype=keras.config.floatx(),
                     trainable=False,
@@ -96,7 +97,7 @@ class SettableRate:
         rate = ops.cast(rate, self._set_rate.dtype)
         # JAX takes no variable in `where`.
         set_rate = ops.convert_to_tensor(self._set_rate)
-        return ops.where(ops.isnan(set_rate), rate, set_rate)
+        return ops.where(set_rate < 0, rate, set_rate)
 
     @learning_rate.setter
     def learning_rate(self, rate):

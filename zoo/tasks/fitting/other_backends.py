@@ -17,6 +17,7 @@ from zoo.tasks.fitting.output_means import (
 )
 from zoo.tasks.fitting.padded_batches import (
     data_parts,
+    on_all_devices,
     padded_arguments,
     predict_padded,
 )
@@ -98,6 +99,11 @@ class StepsOfOtherBackends(ModelHooks):
         if data_parts() == 1:
             return predict(x, batch_size)
         return predict_padded(predict, x, batch_size, steps)
+
+    def predict_step(self, state, *data):
+        """Keras' step, whose outputs every process has."""
+        outputs, *values = super().predict_step(state, *data)
+        return on_all_devices(outputs), *values
 
     def make_train_function(self, force=False):
         """Keras' function of a step, traced anew if other variables are trainable."""

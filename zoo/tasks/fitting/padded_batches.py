@@ -33,8 +33,9 @@ def padded_arguments(arguments, steps):
 def pad_example(batch):
     """A tuple x, y, sample_weight of this process' part of a padded batch."""
     x, y, weights = keras.utils.unpack_x_y_sample_weight(batch)
-    real, places = row_places(x)
-    x, y, weights = (take(part, places) for part in (x, y, weights))
+    real, numbers = row_places(x)
+    real = real[numbers].astype("float32")
+    x, y, weights = (take(part, numbers) for part in (x, y, weights))
     if weights is None:
         weights = keras.tree.map_structure(lambda _: real, y)
     else:
@@ -46,25 +47,30 @@ def pad_example(batch):
 
 
 def row_places(x):
-    """Which rows of a padded batch this process has, and where they are in `x`.
+    """The rows of a padded batch.
 
     Returns:
-        float32 (P,), 1 for a row of `x`, and int (P,), their numbers in `x`.
+        bool (S,), which of them are rows of `x`; and int (P,), the numbers in `x` of
+        those that this process has.
     """
     rows, parts = len(keras.tree.flatten(x)[0]), data_parts()
     size = -(-rows // parts) * parts
     distribution = keras.distribution.distribution()
-    processes = min(distribution.num_processes, parts)
-    each = size // processes
-    numbers = np.arange(size)[distribution.data_shard_id * each :][:each]
-    return (numbers < rows).astype("float32"), np.minimum(numbers, rows - 1)
+    each = size // min(distribution.num_processes, parts)
+    numbers = np.arange(size)
+    own = numbers[distribution.data_shard_id * each :][:each]
+    return numbers < rows, own
 
 
-def take(nest, places):
-    """The rows of each array of a nest."""
-    return keras.tree.map_structure(
-        lambda part: None if part is None else np.asarray(part)[places], nest
-    )
+def take(nest, numbers):
+    """Rows of each array of a nest; in place of one that is not there, the last."""
+
+    def rows(part):
+        if part is None:
+            return None
+        return np.asarray(part)[np.minimum(numbers, len(part) - 1)]
+
+    return keras.tree.map_structure(rows, nest)
 
 
 def masked(part, real):
@@ -74,15 +80,29 @@ def masked(part, real):
     return part * real.astype(part.dtype).reshape(-1, *[1] * (part.ndim - 1))
 
 
+def on_all_devices(outputs):
+    """Outputs of a step, all of which every process has."""
+    distribution = keras.distribution.distribution()
+    if distribution is None or distribution.num_processes == 1:
+        return outputs
+    mesh = distribution.device_mesh
+
+    def copied(part):
+        layout = keras.distribution.TensorLayout([None] * len(part.shape), mesh)
+        return keras.distribution.distribute_tensor(part, layout)
+
+    return keras.tree.map_structure(copied, outputs)
+
+
 def predict_padded(predict, x, batch_size, steps):
     """The outputs of `predict`, a function of data, without the rows that are added."""
     kept = []
 
     def pad(batch):
         x, *_ = keras.utils.unpack_x_y_sample_weight(batch)
-        real, places = row_places(x)
-        kept.append(real > 0)
-        return (take(x, places),)
+        real, numbers = row_places(x)
+        kept.append(real)
+        return (take(x, numbers),)
 
     data = read_batches(pad, x=x, batch_size=batch_size, steps_per_epoch=steps)
     outputs = predict(data)
