@@ -76,14 +76,12 @@ def called_by_fit(arguments):
 
 
 class ModelHooks:
-    """Base of a model, before `keras.Model`, which changes three steps of Keras.
+    """Base of a model, before `keras.Model`, which changes two steps of Keras.
 
     Hooks:
         first_batch(iterator): the batch from which Keras builds the metrics of a model
             that was made in the scope of a strategy. Keras takes the mean of the
             batches of the replicas.
-        update_loss(loss, y, y_pred, sample_weight): adds the loss of a batch to the
-            mean of the logs. Only JAX calls it. Keras weighs it by the rows.
         clone_on(inputs): the outputs of a copy of the model, with new weights, for
             `keras.models.clone_model`. Keras clones each layer alone.
     """
@@ -92,15 +90,6 @@ class ModelHooks:
         if iterator is not None and model_strategy(self) is not None:
             data_batch = self.first_batch(iterator)
         super()._maybe_symbolic_build(data_batch=data_batch)
-
-    def _update_metrics_variables(self, variables, loss, x, y, y_pred, weights):
-        pairs = list(zip(self.metrics_variables, variables, strict=True))
-        with keras.StatelessScope(state_mapping=pairs) as scope:
-            self.update_loss(loss, y, y_pred, weights)
-            logs = self.compute_metrics(x, y, y_pred, weights)
-        found = map(scope.get_current_value, self.metrics_variables)
-        given = zip(found, variables, strict=True)
-        return logs, [old if new is None else new for new, old in given]
 
     def _run_through_graph(self, inputs, **options):
         if "call_fn" in options and _clones(options.get("operation_fn")):
@@ -115,6 +104,24 @@ def _clones(function):
             return False
         function = inspect.getclosurevars(function).nonlocals.get("clone_function")
     return getattr(function, "__name__", None) == "_clone_layer"
+
+
+class StateHooks(ModelHooks):
+    """The hooks of a model on JAX, whose state is not in its variables.
+
+    Hooks:
+        update_loss(loss, y, y_pred, sample_weight): adds the loss of a batch to the
+            mean of the logs. Keras weighs it by the rows.
+    """
+
+    def _update_metrics_variables(self, variables, loss, x, y, y_pred, weights):
+        pairs = list(zip(self.metrics_variables, variables, strict=True))
+        with keras.StatelessScope(state_mapping=pairs) as scope:
+            self.update_loss(loss, y, y_pred, weights)
+            logs = self.compute_metrics(x, y, y_pred, weights)
+        found = map(scope.get_current_value, self.metrics_variables)
+        given = zip(found, variables, strict=True)
+        return logs, [old if new is None else new for new, old in given]
 
 
 # Data.

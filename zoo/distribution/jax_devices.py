@@ -7,7 +7,7 @@ import re
 import keras
 import tensorflow as tf
 
-from zoo.distribution.devices import check_present, refuse_devices
+from zoo.distribution.device_counts import check_present, refuse_devices
 from zoo.files.whole_files import THIS_PROCESS
 
 JOB = "KERAS_DISTRIBUTION_JOB_ADDRESSES"
@@ -99,14 +99,13 @@ def join_processes():
         keras.distribution.initialize()
     except (ValueError, RuntimeError) as error:
         raise ValueError(
-            f"Several processes of JAX need {JOB}, and the number and the index of this "
-            f"one, KERAS_DISTRIBUTION_NUM_PROCESSES and KERAS_DISTRIBUTION_PROCESS_ID. "
-            f"Received: {error}. Set them before anything uses JAX."
+            f"Several processes of JAX need {JOB} and the variables of their number "
+            "and of this one, KERAS_DISTRIBUTION_NUM_PROCESSES and "
+            f"KERAS_DISTRIBUTION_PROCESS_ID. Received: {error}. Set them first."
         ) from error
-    import jax
-
-    THIS_PROCESS.writes = jax.process_index() == 0
-    return jax.process_count()
+    found = keras.distribution.DataParallel(auto_shard_dataset=False)
+    THIS_PROCESS.writes = found.data_shard_id == 0
+    return found.num_processes
 
 
 def choose():

@@ -17,7 +17,7 @@ from zoo.distribution.clusters import (
     addresses_of,
     find_cluster,
 )
-from zoo.distribution.devices import check_present, refuse_devices
+from zoo.distribution.device_counts import check_present, refuse_devices
 from zoo.distribution.workers import is_chief, wait_for_workers
 from zoo.files.whole_files import THIS_PROCESS
 
@@ -45,10 +45,9 @@ def strategy(name="auto", devices=None):
 
             - "one": one device
             - "data_parallel": the devices of JAX, each with all weights and a part of
-              every batch; of several processes, if the variables
-              `KERAS_DISTRIBUTION_...` name them
-            - "model_parallel": the devices of JAX, each with a part of the large
-              arrays, for a model that is larger than the memory of one
+              every batch; also those of the processes that `KERAS_DISTRIBUTION_...`
+              variables name
+            - "model_parallel": the devices of JAX, each with a part of every matrix
             - "auto": "data_parallel" if there are several devices, and else "one"
 
         devices: int, how many of this machine's devices are used; all by default.

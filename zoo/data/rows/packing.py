@@ -183,8 +183,8 @@ class Packer:
 
         Args:
             rows: dict of ragged features (N, None), from `pack`.
-            bucketed: bool, whether to pad to one of few lengths, for XLA. If False, rows
-                are padded to the longest row itself.
+            bucketed: bool, whether to pad to one of few lengths, for XLA. If False,
+                rows are padded to the longest row itself.
 
         Returns:
             A function of row numbers, int (B,), to the same result as `dense`.

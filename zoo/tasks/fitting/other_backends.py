@@ -7,7 +7,7 @@ import types
 import keras
 import tensorflow as tf
 
-from zoo.keras_internals import ModelHooks, called_by_fit, losses_are_built
+from zoo.keras_internals import StateHooks, called_by_fit, losses_are_built
 from zoo.tasks.fitting.accumulation import check_parts
 from zoo.tasks.fitting.output_means import (
     loss_mean,
@@ -36,11 +36,12 @@ def in_scope(method):
     return run
 
 
-class StepsOfOtherBackends(ModelHooks):
+class StepsOfOtherBackends(StateHooks):
     """The steps of other backends, which have the rows of all devices.
 
-    The loss in the logs is that of `TensorFlowSteps`. With a distribution of `keras.distribution`, the devices need not divide
-    the rows of a batch, see `padded_arguments`.
+    The loss in the logs is that of `TensorFlowSteps`. With a distribution of
+    `keras.distribution`, the devices need not divide the rows of a batch, see
+    `padded_arguments`.
     """
 
     distribute_strategy = tf.distribute.get_strategy()  # TensorFlow's, of one replica
@@ -119,7 +120,7 @@ class StepsOfOtherBackends(ModelHooks):
         return sum([*means, *self.losses])
 
     def update_loss(self, loss, y, y_pred, sample_weight):
-        """Adds the losses of a batch to the mean of the logs; see `ModelHooks`."""
+        """Adds the losses of a batch to the mean of the logs; see `StateHooks`."""
         means, weights = means_of(sums_of_outputs(self, y, y_pred, sample_weight))
         counts = [*weights, sum(weights) if weights else 1.0]
         self.traced.loss.update_state([*means, loss - sum(means)], counts)

@@ -20,6 +20,8 @@ def traced_anew(model):
     follow_trainable(model)
     inner = getattr(model.optimizer, "inner_optimizer", model.optimizer)
     state, before = [*model.trainable_variables, learning_rate_of(inner)], model.traced
-    same = len(state) == len(before.state) and all(map(operator.is_, state, before.state))
+    same = len(state) == len(before.state) and all(
+        map(operator.is_, state, before.state)
+    )
     before.state = state
     return not same
