@@ -14,6 +14,7 @@ import numpy as np
 import tiny
 
 import zoo
+from zoo.training import AdamW, PlannedDecay
 
 JAX = keras.backend.backend() == "jax"
 MANY = 8  # devices
@@ -36,21 +37,31 @@ def results(case, scope, batch_size=ROWS):
         if task.answers_tokens:
             found["outputs"] = task.predict(x, **options)
         found["weights"] = np.concatenate([w.ravel() for w in task.get_weights()])
-        if JAX and case is cases.TASKS[0]:
-            found["compilations"] = compilations(lambda: task.fit(x, y, **options))
     return {key: np.asarray(value) for key, value in found.items()}, task
 
 
-def compilations(function):
-    """How often XLA compiles while a function runs, int."""
+def planned_fits(traced_anew=False):
+    """Weights after a second `fit`, whose plan of the rate is longer, and compilations.
+
+    `traced_anew` is whether its step is traced with the new plan.
+    """
     import jax
 
-    events = []
-    jax.monitoring.register_event_duration_secs_listener(
-        lambda event, *_, **__: events.append(event)
-    )
-    function()
-    return sum(event.endswith("backend_compile_duration") for event in events)
+    case, counts = cases.TASKS[0], []
+    optimizer = AdamW(PlannedDecay(1e-2), epsilon=1e-3)
+    task = built_tasks.build_task(case, optimizer=optimizer, run_eagerly=False)
+    x, y = TEXTS[:ROWS], case.targets(TEXTS, LABELS)[:ROWS]
+    for epochs in (1, 3):
+        events = []
+        jax.monitoring.register_event_duration_secs_listener(
+            lambda event, *_, events=events, **__: events.append(event)
+        )
+        task.fit(x, y, epochs=epochs, verbose=0)
+        counts.append(sum("backend_compile" in event for event in events))
+        if traced_anew:
+            task.train_function = None
+    weights = np.concatenate([w.ravel() for w in task.get_weights()])
+    return weights, np.array(counts)
 
 
 def split_model():
@@ -88,6 +99,8 @@ def main(path, *names):
         found |= {f"split/{key}": value for key, value in split_model().items()}
     if JAX:
         found["messages"] = np.array([*messages()])
+        found["plan/kept"], found["plan/compilations"] = planned_fits()
+        found["plan/traced_anew"], _ = planned_fits(True)
     np.savez(path, **found)
 
 

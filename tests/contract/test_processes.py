@@ -111,7 +111,10 @@ def test_devices_of_jax_train_as_one(names, tmp_path):
     messages = results["messages"].tolist()
     for found, expected in zip(messages, MESSAGES, strict=True):
         assert expected in found
-    assert results["1/text_classifier/compilations"] == 0
+    first, second = results["plan/compilations"]
+    assert first > 0 and second == 0
+    kept, anew = results["plan/kept"], results["plan/traced_anew"]
+    np.testing.assert_allclose(kept, anew, atol=1e-6)
     if len(names) > 1:
         assert results["split/shares"].max() == 1 / 8
         for key in ("loss", "scores", "outputs", "weights"):
@@ -128,7 +131,7 @@ def train_on_devices(names, tmp_path, **environment):
     """The arrays of `devices.py`, which are those of one device on several, too."""
     run("devices.py", tmp_path / "results.npz", *names, **environment)
     results = dict(np.load(tmp_path / "results.npz"))
-    counts = {key.split("/")[0] for key in results} - {"1", "split", "messages"}
+    counts = {key.split("/")[0] for key in results} - {"1", "split", "messages", "plan"}
     assert counts == ({"2", "8"} if len(names) > 1 else {"2"})
     for key, expected in results.items():
         for count in counts if key.startswith("1/") else ():
