@@ -4,6 +4,7 @@ import ast
 import functools
 import importlib
 import inspect
+import pathlib
 import re
 import sys
 
@@ -45,6 +46,8 @@ def owners():
     for optimizer in (adam, adagrad):
         optimizer.build(model.trainable_variables)
     resource = tf.saved_model.experimental.TrackableResource
+    trainer = pathlib.Path(keras.__file__).parent / "src/backend/jax/trainer.py"
+    adapters = importlib.import_module("keras.src.trainers.data_adapters")
     pieces = train_sentencepiece(["the cat sits", "a dog runs home"] * 4, 300)
     return {
         "Layer": keras.layers.Dense(1),
@@ -53,6 +56,9 @@ def owners():
         "masking": importlib.import_module("keras.src.backend.common.masking"),
         "Model": model,
         "Model.fit": inspect.unwrap(model.fit),
+        "JAX trainer": trainer.read_text("utf-8"),  # it cannot be imported without JAX
+        "data adapters": adapters,
+        "data adapter": adapters.get_data_adapter(tf.ones((2, 2))),
         "clone_model": inspect.getmodule(keras.models.clone_model),
         "Optimizer": adam,
         "Adam": adam,
@@ -81,6 +87,14 @@ NAMES = {
         "_maybe_symbolic_build": ("ModelHooks", "iterator, data_batch"),
         "_run_through_graph": ("ModelHooks", "inputs, operation_fn, call_fn"),
     },
+    "JAX trainer": {"_update_metrics_variables": ("StateHooks", None)},
+    "data adapters": {
+        "get_data_adapter": (
+            "read_batches",
+            "x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight",
+        )
+    },
+    "data adapter": {"get_jax_iterator": ("read_batches", "")},
     "Model.fit": {"_use_cached_eval_dataset": ("called_by_fit", None)},
     "clone_model": {"_clone_layer": ("ModelHooks", None)},
     "Optimizer": {
@@ -139,8 +153,9 @@ def check_name(owner, name, found):
     installed = f"{TITLES[package]} {VERSIONS[package]}"
     checked = " and ".join(keras_internals.CHECKED[package])
     end = f"which zoo.keras_internals.{user} needs; it was checked with {checked}."
-    if owner in ("Model.fit", "clone_model"):  # a name within the source
-        known = re.search(rf"\b{name}\b", inspect.getsource(found))
+    if owner in ("Model.fit", "clone_model", "JAX trainer"):  # within the source
+        source = found if isinstance(found, str) else inspect.getsource(found)
+        known = re.search(rf"\b{name}\b", source)
     else:
         known = hasattr(found, name)
     assert known, f"{installed} has no {owner}.{name}, {end}"

@@ -8,6 +8,8 @@ another version, `tests/test_keras_internals.py` says which names it lacks.
 
 import inspect
 
+import keras
+
 CHECKED = {
     "keras": ("3.15",),
     "tensorflow": ("2.20", "2.21"),
@@ -63,6 +65,11 @@ def loss_metrics(model):
     return [model._loss_tracker, *getattr(model._compile_loss, "metrics", [])]
 
 
+def losses_are_built(model):
+    """Whether Keras has built the losses of a compiled model."""
+    return model._compile_loss is None or model._compile_loss.built
+
+
 def called_by_fit(arguments):
     """Whether the keyword arguments of `evaluate` come from `fit`."""
     return "_use_cached_eval_dataset" in arguments
@@ -97,6 +104,43 @@ def _clones(function):
             return False
         function = inspect.getclosurevars(function).nonlocals.get("clone_function")
     return getattr(function, "__name__", None) == "_clone_layer"
+
+
+class StateHooks(ModelHooks):
+    """The hooks of a model on JAX, whose state is not in its variables.
+
+    Hooks:
+        update_loss(loss, y, y_pred, sample_weight): adds the loss of a batch to the
+            mean of the logs. Keras weighs it by the rows.
+    """
+
+    def _update_metrics_variables(self, variables, loss, x, y, y_pred, weights):
+        pairs = list(zip(self.metrics_variables, variables, strict=True))
+        with keras.StatelessScope(state_mapping=pairs) as scope:
+            self.update_loss(loss, y, y_pred, weights)
+            logs = self.compute_metrics(x, y, y_pred, weights)
+        found = map(scope.get_current_value, self.metrics_variables)
+        given = zip(found, variables, strict=True)
+        return logs, [old if new is None else new for new, old in given]
+
+
+# Data.
+def read_batches(change, x, y=None, sample_weight=None, **options):
+    """The batches that Keras reads from data, changed by a function, on JAX.
+
+    Args:
+        change: function of a batch, a tuple of x, y and sample_weight.
+        x, y, sample_weight, **options: as of `keras.Model.fit`.
+
+    Returns:
+        An object that Keras takes for `x`, and that has the numbers of batches.
+    """
+    from keras.src.trainers.data_adapters import get_data_adapter
+
+    adapter = get_data_adapter(x, y, sample_weight, **options)
+    read = adapter.get_jax_iterator
+    adapter.get_jax_iterator = lambda: map(change, read())
+    return adapter
 
 
 # Optimizers.

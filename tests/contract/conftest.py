@@ -4,15 +4,10 @@ import functools
 import itertools
 import shutil
 
+import built_tasks
 import cases
-import keras
 import layouts
-import numpy as np
 import pytest
-
-from zoo.registry import build_backbone
-from zoo.tasks import TASKS
-from zoo.training import AdamW
 
 TABLES = {
     "family": cases.FAMILIES,
@@ -21,7 +16,6 @@ TABLES = {
     "directory": [*layouts.DIRECTORIES.values()],
     "writable": [row for row in layouts.DIRECTORIES.values() if row.writer],
 }
-LAYERS = {"num_layers", "num_encoder_layers", "num_decoder_layers"}
 
 
 def _differs(case, family):
@@ -61,12 +55,7 @@ def _row(row, shown):
 @pytest.fixture(scope="session")
 def build():
     """Function of a family: its backbone, the same at every call."""
-
-    def make(family, dtype=None, **fields):
-        keras.utils.set_random_seed(1)
-        return build_backbone(family.family, {**family.config, **fields}, dtype)
-
-    return make
+    return built_tasks.build
 
 
 @pytest.fixture(scope="module")
@@ -86,33 +75,13 @@ def built(build):
 @pytest.fixture(scope="session")
 def tokenizers():
     """Dict of the name of each row to its tokenizer, or to that of its family."""
-    made = {row.name: row.tokenizer() for row in cases.FAMILIES if row.tokenizer}
-    return {row.name: made.get(row.name) or made[row.family] for row in cases.FAMILIES}
+    return built_tasks.tokenizers()
 
 
 @pytest.fixture(scope="session")
-def build_task(build, tokenizers):
-    """Function of a case and a family: the task, compiled.
-
-    The backbone has one layer, which compiles in half of the time, or with
-    `smallest=False` those of the table.
-    """
-
-    def make(case, family=None, dtype=None, smallest=True, **options):
-        family = family or cases.first_family(case)
-        smallest &= case.task != "text_embedder"  # whose vectors are of two layers
-        fields = {name: 1 for name in LAYERS if smallest and family.config.get(name)}
-        backbone = build(family, dtype, **fields)
-        tokenizer = tokenizers[family.name]
-        task = TASKS[case.task](backbone, tokenizer, **case.options)
-        for layer in task.layers:  # a kernel that is 0 at first shows nothing
-            if layer.name == "classifier" and not np.any(layer.get_weights()[0]):
-                layer.kernel.assign(keras.random.normal(layer.kernel.shape, seed=1))
-        options = {"optimizer": AdamW(1e-2, epsilon=1e-3), **options}
-        task.compile(**{"run_eagerly": True, **options})
-        return task
-
-    return make
+def build_task():
+    """Function of a case and a family: the task, compiled; see `built_tasks`."""
+    return built_tasks.build_task
 
 
 @pytest.fixture(scope="session")

@@ -88,6 +88,58 @@ def test_jax_computes_the_same_without_tensorflow(names, build, tmp_path):
         np.testing.assert_allclose(results[key], value, atol=2e-5, err_msg=key)
 
 
+MESSAGES = [
+    "strategies one, data_parallel, model_parallel. Received: mirrored. Use data_para",
+    "`devices` must be at most 8, the number of CPU devices of JAX",
+    "Strategy one has one device. Received: devices=2. Use data_parallel.",
+]
+DEVICES = [
+    pytest.param(["text_classifier"], id="few"),
+    pytest.param(
+        [case.name for case in cases.TASKS], id="every", marks=pytest.mark.slow
+    ),
+]
+
+
+@pytest.mark.parametrize("names", DEVICES)
+def test_devices_of_jax_train_as_one(names, tmp_path):
+    """Two and eight; a second `fit` compiles nothing; a model is split over eight."""
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("JAX is not installed: `pip install .[jax]`.")
+    flags = "--xla_force_host_platform_device_count=8"
+    results = train_on_devices(names, tmp_path, KERAS_BACKEND="jax", XLA_FLAGS=flags)
+    messages = results["messages"].tolist()
+    for found, expected in zip(messages, MESSAGES, strict=True):
+        assert expected in found
+    first, second = results["plan/compilations"]
+    assert first > 0 and second == 0
+    kept, anew = results["plan/kept"], results["plan/traced_anew"]
+    np.testing.assert_allclose(kept, anew, atol=1e-6)
+    if len(names) > 1:
+        assert results["split/shares"].max() == 1 / 8
+        for key in ("loss", "scores", "outputs", "weights"):
+            expected = results[f"1/text_classifier/{key}"]
+            np.testing.assert_allclose(results[f"split/{key}"], expected, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_eight_replicas_train_as_one(tmp_path):
+    train_on_devices([case.name for case in cases.TASKS], tmp_path)
+
+
+def train_on_devices(names, tmp_path, **environment):
+    """The arrays of `devices.py`, which are those of one device on several, too."""
+    run("devices.py", tmp_path / "results.npz", *names, **environment)
+    results = dict(np.load(tmp_path / "results.npz"))
+    counts = {key.split("/")[0] for key in results} - {"1", "split", "messages", "plan"}
+    assert counts == ({"2", "8"} if len(names) > 1 else {"2"})
+    for key, expected in results.items():
+        for count in counts if key.startswith("1/") else ():
+            found = results[count + key.removeprefix("1")]
+            np.testing.assert_allclose(found, expected, 1e-5, 1e-5, err_msg=key)
+    return results
+
+
 @pytest.mark.slow
 def test_families_convert_as_the_guide_says(tmp_path):
     """With the converters of LiteRT and ONNX; both runtimes compute the logits."""

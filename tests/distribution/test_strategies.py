@@ -50,6 +50,7 @@ def config(cluster, task):
         ("multi_worker", 2, "has all GPUs of each machine. Received: devices=2"),
         ("multi_worker", None, "needs the variable TF_CONFIG, or several tasks of Sl"),
         ("tpu", None, "Strategy tpu needs a TPU"),
+        ("data_parallel", 2, "Received: data_parallel. Use mirrored."),
     ],
 )
 def test_wrong_strategies(two_replicas, name, devices, message):

@@ -15,6 +15,8 @@ STRATEGIES = {
     "mirrored": "all GPUs of this machine",
     "multi_worker": "the machines of TF_CONFIG or Slurm; start the command on each",
     "tpu": "a TPU",
+    "data_parallel": "the devices of JAX, each with a part of every batch",
+    "model_parallel": "the devices of JAX, each with a part of the weights",
 }
 DEVICES = number_option("--devices", "Devices of this machine; by default all.")
 

@@ -10,27 +10,31 @@ from zoo.checks.counts import whole_number
 # The rows of this many batches are sorted by length together. A larger pool needs less
 # padding and shuffles less.
 BATCHES_IN_POOL = 64
+XLA_SHAPES = 2  # see `bucket_length`; XLA compiles a step for each shape
 # AutoGraph would rewrite every function that a dataset calls, which takes seconds.
 as_written = tf.autograph.experimental.do_not_convert
 
 
-def bucket_length(length, maximum):
+def bucket_length(length, maximum, shapes=4):
     """Rounds a length up, so that there are few distinct shapes.
 
-    Lengths up to 64 are rounded up to multiples of 8, lengths up to 128 to multiples of
-    16, lengths up to 256 to multiples of 32, and so on. Between L and 2 L there are at
-    most four shapes. From 32 tokens on, less than a quarter of a row is padding.
+    With 4 shapes, lengths up to 64 are rounded up to multiples of 8, lengths up to 128
+    to multiples of 16, lengths up to 256 to multiples of 32, and so on. With 2 shapes,
+    lengths up to 32 are rounded up to multiples of 8, up to 64 to multiples of 16.
 
     Args:
         length: int or scalar int tensor.
         maximum: int, upper bound of the result.
+        shapes: int, the most results between L and 2 L. Of a row of at least
+            8 x `shapes` tokens, less than 1 / `shapes` is padding.
 
     Returns:
         Scalar int32 tensor.
     """
     length = tf.maximum(tf.cast(length, tf.int32), 1)
-    bounds = tf.constant([32, 64, 128, 256, 512, 1024, 2048, 4096])
-    step = tf.maximum(tf.reduce_max(tf.where(length > bounds, bounds, 0)) // 4, 8)
+    bounds = tf.constant([16, 32, 64, 128, 256, 512, 1024, 2048, 4096])
+    step = tf.reduce_max(tf.where(length > bounds, bounds, 0)) // shapes
+    step = tf.maximum(step, 8)
     return tf.minimum((length + step - 1) // step * step, maximum)
 
 

@@ -10,12 +10,14 @@ import tensorflow as tf
 
 from zoo.checks.number_rules import check_number
 from zoo.checks.ranges import check_choice
+from zoo.distribution import jax_devices
 from zoo.distribution.clusters import (
     EXAMPLE,
     TF_CONFIG,
     addresses_of,
     find_cluster,
 )
+from zoo.distribution.device_counts import check_present, refuse_devices
 from zoo.distribution.workers import is_chief, wait_for_workers
 from zoo.files.whole_files import THIS_PROCESS
 
@@ -39,38 +41,53 @@ def strategy(name="auto", devices=None):
             - "auto": the first of "multi_worker", "tpu" and "mirrored" for which there
               are several devices, and else "one"
 
+            With the JAX backend of Keras:
+
+            - "one": one device
+            - "data_parallel": the devices of JAX, each with all weights and a part of
+              every batch; also those of the processes that `KERAS_DISTRIBUTION_...`
+              variables name
+            - "model_parallel": the devices of JAX, each with a part of every matrix
+            - "auto": "data_parallel" if there are several devices, and else "one"
+
         devices: int, how many of this machine's devices are used; all by default.
 
     Returns:
-        `tf.distribute.Strategy`, which has `scope()`.
+        `tf.distribute.Strategy` or `keras.distribution.Distribution`. Both have
+        `scope()`.
 
     Raises:
         OSError: if the port of this worker is in use.
-        ValueError: if the name is unknown, Keras' backend is not TensorFlow, there are
-            fewer devices, the variables name no cluster, or not all of its workers
+        ValueError: if the name is unknown, or one of another backend, there are fewer
+            devices, the variables name no cluster, or not all of its workers
             start within a minute.
 
     Example:
         >>> with strategy("one").scope():
         ...     model = keras.Sequential([keras.layers.Dense(1)])
     """
-    check_choice("strategy", name, ["auto", *MAKERS])
+    check_choice("strategy", name, ["auto", *OTHER_BACKEND])
     if devices is not None:
         check_number("devices", devices)
-    if keras.backend.backend() != "tensorflow":
-        raise ValueError(
-            "Strategies are those of the TensorFlow backend of Keras. Received: the "
-            f"backend {keras.backend.backend()}. Use `keras.distribution` there."
-        )
-    if name == "auto":
+    backend = keras.backend.backend()
+    makers = MAKERS.get(backend, {})
+    if name == "auto" and makers:
         name = choose()
-    found, what = MAKERS[name](devices)
+    if name not in makers:
+        raise ValueError(
+            f"The {backend} backend of Keras has the strategies "
+            f"{', '.join(makers) or 'of its own package only'}. Received: {name}. Use "
+            f"{OTHER_BACKEND[name] if makers else 'TensorFlow or JAX'}."
+        )
+    found, what = makers[name](devices)
     print(f"strategy {name}: {what}", file=sys.stderr)
     return found
 
 
 def choose():
     """The name of the strategy for the devices that the environment has."""
+    if keras.backend.backend() == "jax":
+        return jax_devices.choose()
     cluster = find_cluster()
     if cluster is not None and len(addresses_of(cluster)) > 1:
         return "multi_worker"
@@ -81,10 +98,7 @@ def choose():
 
 def make_one(devices):
     """TensorFlow's default, one device."""
-    if devices not in (None, 1):
-        raise ValueError(
-            f"Strategy one has one device. Received: devices={devices}. Use mirrored."
-        )
+    refuse_devices(devices, "mirrored")
     return tf.distribute.get_strategy(), "one device"
 
 
@@ -109,15 +123,6 @@ def local_devices(devices):
     check_present(devices, len(tf.config.list_logical_devices("CPU")), "logical CPUs")
     what = f"no GPU; the CPU as {count} logical device{'s' * (count > 1)}"
     return [f"CPU:{i}" for i in range(count)], what
-
-
-def check_present(devices, present, what):
-    """Raises ValueError if more devices are asked for than there are."""
-    if devices is not None and devices > present:
-        raise ValueError(
-            f"`devices` must be at most {present}, the number of {what} here. "
-            f"Received: {devices}. Give fewer, or leave it out for all."
-        )
 
 
 def make_multi_worker(devices):
@@ -171,8 +176,20 @@ def make_tpu(devices):
 
 
 MAKERS = {
-    "one": make_one,
-    "mirrored": make_mirrored,
-    "multi_worker": make_multi_worker,
-    "tpu": make_tpu,
+    "tensorflow": {
+        "one": make_one,
+        "mirrored": make_mirrored,
+        "multi_worker": make_multi_worker,
+        "tpu": make_tpu,
+    },
+    "jax": jax_devices.MAKERS,
+}
+# The strategy that is nearest to one of another backend.
+OTHER_BACKEND = {
+    "one": "one",
+    "mirrored": "data_parallel",
+    "multi_worker": "data_parallel",
+    "tpu": "data_parallel",
+    "data_parallel": "mirrored",
+    "model_parallel": "mirrored",
 }

@@ -97,7 +97,10 @@ class SampledSoftmax(keras.layers.Layer):
     def blocked_losses(self, hidden, targets):
         """Computes `full_losses` of at most `TARGETS_IN_BLOCK` targets at once."""
         count = ops.shape(targets)[0]
-        size = ops.minimum(ops.maximum(count, 1), TARGETS_IN_BLOCK)
+        if isinstance(count, int):  # JAX reshapes to known numbers only
+            size = min(max(count, 1), TARGETS_IN_BLOCK)
+        else:
+            size = ops.minimum(ops.maximum(count, 1), TARGETS_IN_BLOCK)
         blocks = -(-count // size)
         more = blocks * size - count
         hidden = ops.pad(hidden, ((0, more), (0, 0)))

@@ -30,6 +30,7 @@ from zoo.keras_internals import (
 from zoo.layers import is_lora
 
 RATE = Annotated[float, Range("at least 0 and finite", lambda rate: rate >= 0)]
+NO_RATE = -1.0  # no NaN: processes of JAX compare the values of variables
 # The arguments of Keras' optimizers.
 RANGES = {
     **dict.fromkeys(("beta_1", "beta_2"), Probability),
@@ -50,9 +51,10 @@ class SettableRate:
 
     _set_rate = None  # only beside a schedule; a plain rate is Keras' own variable
     rate_is_set = False
+    _in_file = False
 
     # Keras raises an error there, and `ReduceLROnPlateau` and `LearningRateScheduler`
-    # with it. Here the rate that was set is a variable, NaN before, so that a training
+    # with it. Here the rate that was set is a variable, -1 before, so that a training
     # step that is already compiled uses it. From then on, config and variables are
     # those of an optimizer that was made with this rate, and so they are in a file.
     def __init__(self, *args, **kwargs):
@@ -65,11 +67,11 @@ class SettableRate:
         if isinstance(learning_rate_of(self), keras.Variable):
             self._set_rate = None
         elif self._set_rate is not None:
-            self._set_rate.assign(float("nan"))
+            self._set_rate.assign(NO_RATE)
         else:
             with strategy_scope(self), keras.name_scope(self.name):
                 self._set_rate = keras.Variable(
-                    float("nan"),
+                    NO_RATE,
                     name="learning_rate",
                     dtype=keras.config.floatx(),
                     trainable=False,
@@ -95,7 +97,7 @@ class SettableRate:
         rate = ops.cast(rate, self._set_rate.dtype)
         # JAX takes no variable in `where`.
         set_rate = ops.convert_to_tensor(self._set_rate)
-        return ops.where(ops.isnan(set_rate), rate, set_rate)
+        return ops.where(set_rate < 0, rate, set_rate)
 
     @learning_rate.setter
     def learning_rate(self, rate):
@@ -109,21 +111,44 @@ class SettableRate:
 
     @property
     def variables(self):
-        """The state; the second one is the rate, if it is a number."""
+        """The state; the second one is the rate, if it is a number.
+
+        On JAX, a step is traced with these variables, and all others are constants. So
+        the last ones are what the rate depends on. They are not in files.
+        """
         variables = super().variables
-        if self.rate_is_set:
+        if keras.backend.backend() == "jax" and not self._in_file:
+            plan = getattr(learning_rate_of(self), "plan_variables", ())
+            rate = () if self._set_rate is None else (self._set_rate,)
+            variables.extend([*plan, *rate])
+        elif self.rate_is_set:
             variables.insert(1, self._set_rate)
         return variables
 
+    @contextlib.contextmanager
+    def _file(self):
+        """A context in which `variables` are those of a file."""
+        self._in_file = True
+        try:
+            yield
+        finally:
+            self._in_file = False
+
+    def save_own_variables(self, store):
+        """Writes the state."""
+        with self._file():
+            super().save_own_variables(store)
+
     def load_own_variables(self, store):
         """Restores the state, with or without a rate that replaces the schedule."""
-        more = len(store.keys()) - len(self.variables)
-        if self._set_rate is not None and more == (-1 if self.rate_is_set else 1):
-            stored = "1" in store.keys() and np.ndim(store["1"]) == 0
-            if stored == (more == 1):
-                self._await_rate()
-                self.rate_is_set = stored
-        super().load_own_variables(store)
+        with self._file():
+            more = len(store.keys()) - len(self.variables)
+            if self._set_rate is not None and more == (-1 if self.rate_is_set else 1):
+                stored = "1" in store.keys() and np.ndim(store["1"]) == 0
+                if stored == (more == 1):
+                    self._await_rate()
+                    self.rate_is_set = stored
+            super().load_own_variables(store)
 
     def get_config(self):
         """Constructor arguments; a rate that was set, in place of the schedule."""

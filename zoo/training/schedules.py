@@ -153,6 +153,11 @@ class PlannedSchedule(LearningRateSchedule):
             for name, value in (("begin", begin), ("updates", updates))
         )
 
+    @property
+    def plan_variables(self):
+        """The variables that hold the plan."""
+        return self.begin, self.updates
+
     def plan(self, begin, updates):
         """Replaces the plan; see the arguments of the class."""
         self.begin.assign(float(begin))

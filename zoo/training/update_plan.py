@@ -59,9 +59,6 @@ class PlanUpdates(keras.callbacks.Callback):
             begin = max(begin, before[0])
         schedule.plan(begin, updates)
         self.planned = True
-        if keras.backend.backend() == "jax":
-            # A compiled step has taken the former plan for constants.
-            self.model.make_train_function(force=True)
 
 
 def awaits_plan(optimizer):

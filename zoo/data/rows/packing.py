@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from zoo.data.batching import bucket_length
+from zoo.data.batching import XLA_SHAPES, bucket_length
 from zoo.ragged_rows import keep, row_ids
 
 # The number of tokens in a row without a limit.
@@ -162,16 +162,16 @@ class Packer:
         }
         ones = tokens.with_values(tf.ones(tf.shape(tokens.values), tf.int32))
         padded["padding_mask"] = ones.to_tensor(0, shape=shape)
-        return self.inputs({**padded, **self._own_widths(rows, True)})
+        return self.inputs({**padded, **self._own_widths(rows, 4)})
 
-    def _own_widths(self, rows, bucketed):
-        """Pads the features that have a length of their own."""
+    def _own_widths(self, rows, shapes):
+        """Pads the features that have a length of their own; see `bucket_length`."""
         padded = {}
         for name, pad in self.own_width.items():
             width = tf.cast(rows[name].bounding_shape(axis=1), tf.int32)
             width = tf.maximum(width, 1)
-            if bucketed:
-                width = bucket_length(width, self.limit)
+            if shapes:
+                width = bucket_length(width, self.limit, shapes)
             padded[name] = rows[name].to_tensor(pad, shape=tf.stack([-1, width]))
         return padded
 
@@ -183,7 +183,7 @@ class Packer:
 
         Args:
             rows: dict of ragged features (N, None), from `pack`.
-            bucketed: bool, whether to pad to the bucket of the longest row. If False,
+            bucketed: bool, whether to pad to one of few lengths, for XLA. If False,
                 rows are padded to the longest row itself.
 
         Returns:
@@ -198,7 +198,7 @@ class Packer:
             row_lengths = tf.gather(lengths, index)
             length = tf.maximum(tf.reduce_max(row_lengths), 1)
             if bucketed:
-                length = bucket_length(length, self.limit)
+                length = bucket_length(length, self.limit, XLA_SHAPES)
             column = tf.range(length)
             mask = column < row_lengths[:, None]
             place = tf.where(mask, tf.gather(starts, index)[:, None] + column, 0)
@@ -208,7 +208,8 @@ class Packer:
             }
             padded["padding_mask"] = tf.cast(mask, tf.int32)
             chosen = {name: tf.gather(ragged, index) for name, ragged in extras.items()}
-            return self.inputs({**padded, **self._own_widths(chosen, bucketed)})
+            shapes = XLA_SHAPES if bucketed else None
+            return self.inputs({**padded, **self._own_widths(chosen, shapes)})
 
         return select
 

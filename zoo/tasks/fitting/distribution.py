@@ -1,7 +1,6 @@
 """Training steps whose gradients and logs do not depend on the number of replicas."""
 
 import itertools
-import operator
 import types
 import weakref
 
@@ -11,20 +10,20 @@ import tensorflow as tf
 from zoo.checks.user_warnings import warn_user
 from zoo.keras_internals import (
     ModelHooks,
-    learning_rate_of,
-    loss_metrics,
     model_strategy,
     set_collective_keys,
 )
 from zoo.tasks.fitting.accumulation import check_parts, sums_in_parts
-from zoo.tasks.losses.logit_losses import fit_losses, fit_metrics
-from zoo.tasks.losses.weighted_means import (
-    MeanOfParts,
-    split_outputs,
-    weighted_values,
-    with_weighted_mean,
+from zoo.tasks.fitting.other_backends import StepsOfOtherBackends
+from zoo.tasks.fitting.output_means import (
+    loss_mean,
+    means_of,
+    shown_metrics,
+    sums_of_outputs,
 )
-from zoo.training.trainable import follow_model
+from zoo.tasks.fitting.traced_state import follow_trainable, traced_anew
+from zoo.tasks.losses.logit_losses import fit_losses, fit_metrics
+from zoo.tasks.losses.weighted_means import with_weighted_mean
 
 COLLECTIVE_KEYS = itertools.count(1000, 1000)
 SEPARATED_STRATEGIES = weakref.WeakSet()  # strategies with collective keys of their own
@@ -73,8 +72,7 @@ class TensorFlowSteps(ModelHooks):
                 check_scope(strategy, f"The metric {metric.name!r}", metric.variables)
             check_accumulation(strategy, optimizer, kwargs.get("run_eagerly"))
             super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
-            # One mean for each output, and one for the losses that layers add.
-            loss = MeanOfParts(len(self.outputs) + 1)
+            loss = loss_mean(self)
         # Keras would take a list of variables for weights of the model, and the means
         # for a metric of its own.
         self.traced = types.SimpleNamespace(state=[], loss=loss, parts=accumulate)
@@ -82,13 +80,7 @@ class TensorFlowSteps(ModelHooks):
     @property
     def metrics(self):
         """Keras' metrics, whose loss is the sum of each output's mean."""
-        metrics = super().metrics
-        if not self.compiled:
-            return metrics
-        # Keras' means of each loss weigh rows, not tokens.
-        hidden = {id(metric) for metric in loss_metrics(self)}
-        shown = [metric for metric in metrics if id(metric) not in hidden]
-        return [self.traced.loss, *shown]
+        return shown_metrics(self, super().metrics)
 
     def train_step(self, data):
         """One update; returns the logs."""
@@ -112,13 +104,7 @@ class TensorFlowSteps(ModelHooks):
         if tf.distribute.has_strategy() and present is not original:
             raise ValueError(scope_error("The model", original, present))
         separate_collectives(self.distribute_strategy)
-        follow_trainable(self)
-        state = traced_state(self)
-        same = len(state) == len(self.traced.state) and all(
-            map(operator.is_, state, self.traced.state)
-        )
-        super().make_train_function(force or not same)
-        self.traced.state = state
+        super().make_train_function(traced_anew(self) or force)
 
     def make_test_function(self, force=False):
         """Keras' function of an evaluation step."""
@@ -147,20 +133,6 @@ class TensorFlowSteps(ModelHooks):
         return keras.tree.map_structure(
             lambda value: results(value)[0], batch, none_is_leaf=False
         )
-
-
-class StepsOfOtherBackends(ModelHooks):
-    """The steps of other backends, which have the rows of all devices.
-
-    Their loss in the logs is Keras': the mean over batches, weighted by their rows.
-    """
-
-    distribute_strategy = tf.distribute.get_strategy()  # TensorFlow's, of one replica
-
-    def compile(self, *arguments, accumulate=1, **options):
-        """Keras' `compile`; ValueError unless `accumulate` is 1."""
-        check_parts(accumulate)
-        super().compile(*arguments, **options)
 
 
 STEPS = (
@@ -193,41 +165,6 @@ def finite_on_all_replicas(optimizer, gradients):
     return gradients
 
 
-def traced_state(model):
-    """Values that a traced training step holds: variables, and the rate or schedule."""
-    inner = getattr(model.optimizer, "inner_optimizer", model.optimizer)
-    return [*model.trainable_variables, learning_rate_of(inner)]
-
-
-def follow_trainable(model):
-    """Builds the optimizer for what is trainable now."""
-    with model.distribute_strategy.scope():
-        follow_model(model)
-
-
-def sums_of_outputs(model, y, y_pred, sample_weight):
-    """For each output with a loss: its factor, sum of weighted losses, and weight.
-
-    If the loss is a sum, and no mean, the weights of all replicas have the sum 1.
-    """
-    found = []
-    for output, loss, factor, targets, weights in split_outputs(
-        y_pred, model.loss, model.loss_weights, y, sample_weight, model.output_names
-    ):
-        values, weights = weighted_values(loss, targets, output, weights)
-        weight = tf.reduce_sum(weights)
-        if loss.reduction == "sum":
-            weight = 1.0 / tf.distribute.get_strategy().num_replicas_in_sync
-        factor = 1.0 if factor is None else factor
-        found.append((factor, tf.reduce_sum(values * weights), weight))
-    if not found and not model.losses:
-        raise ValueError(
-            "At least one output must have a loss. Received: None for all outputs. "
-            "Give `compile` a loss."
-        )
-    return found
-
-
 def objectives(model, y, y_pred, sample_weight):
     """This replica's part of the objective, its mean losses and their weights."""
     sums = sums_of_outputs(model, y, y_pred, sample_weight)
@@ -239,12 +176,6 @@ def objectives(model, y, y_pred, sample_weight):
         objective += share_of_mean(added * rows, rows)
     means, weights = means_of(sums)
     return objective, [*means, added], [*weights, sum(weights) if weights else 1.0]
-
-
-def means_of(sums):
-    """The means of outputs, and their weights, two lists; see `sums_of_outputs`."""
-    means = [factor * tf.math.divide_no_nan(total, w) for factor, total, w in sums]
-    return means, [weight for *_, weight in sums]
 
 
 def share_of_mean(total, weight):

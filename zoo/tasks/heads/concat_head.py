@@ -19,7 +19,7 @@ class BatchNormalization(keras.layers.BatchNormalization):
     """Keras' layer, but a batch of one row is normalized by the stored moments.
 
     Its own variance is 0, so that the text would be lost. torch refuses such a batch.
-    With several replicas, the layer is Keras' own.
+    With several replicas, the layer is Keras' own. Rows whose `mask` is 0 do not count.
 
     Example:
         >>> layer = BatchNormalization(epsilon=0.0)
@@ -30,6 +30,8 @@ class BatchNormalization(keras.layers.BatchNormalization):
     def call(self, inputs, training=None, mask=None):
         """Normalizes the rows."""
         call = functools.partial(super().call, inputs, mask=mask)
+        if mask is not None and training:
+            return self._normalize_masked(call, ops.sum(ops.cast(mask, "int32")) > 1)
         rows = inputs.shape[0]
         if not training or self.synchronized or (rows or 0) > 1:
             return call(training=training)
@@ -37,6 +39,15 @@ class BatchNormalization(keras.layers.BatchNormalization):
             return call(training=False)
         several = ops.shape(inputs)[0] > 1
         return ops.cond(several, lambda: call(training=True), lambda: call())
+
+    def _normalize_masked(self, call, several):
+        """The rows by their own moments if they are several, and else by the stored."""
+        stored, moments = call(training=False), (self.moving_mean, self.moving_variance)
+        before = [ops.convert_to_tensor(moment) for moment in moments]
+        outputs = ops.where(several, call(training=True), stored)
+        for moment, value in zip(moments, before, strict=True):
+            moment.assign(ops.where(several, ops.convert_to_tensor(moment), value))
+        return outputs
 
 
 @register_head
@@ -69,9 +80,12 @@ class ConcatPoolingHead(Head):
         dense = keras.layers.Dense(
             HIDDEN_DIM, "relu", use_bias=False, name="hidden", **options
         )
-        x = norm(name="pooled_norm")(x)
+        # With a distribution of JAX, a batch may have rows without tokens, which are 0.
+        distributed = keras.distribution.distribution() is not None
+        mask = ops.any(ops.not_equal(x, 0), axis=1) if distributed else None
+        x = norm(name="pooled_norm")(x, mask=mask)
         x = keras.layers.Dropout(self.dropout, name="head_dropout", **options)(x)
-        x = norm(name="hidden_norm")(dense(x))
+        x = norm(name="hidden_norm")(dense(x), mask=mask)
         x = keras.layers.Dropout(HIDDEN_DROPOUT, name="hidden_dropout", **options)(x)
         return output_layer(units, backbone, "classifier")(x)
 

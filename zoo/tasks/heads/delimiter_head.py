@@ -73,8 +73,9 @@ class NextTokenLoss(keras.layers.Layer):
         weights = ops.cast(padding_mask[:, 1:] > 0, "float32")
         count = ops.maximum(ops.sum(weights, axis=1), 1.0)
         losses = ops.sum(losses * weights, axis=1) / count
-        rows = ops.cast(ops.maximum(ops.shape(losses)[0], 1), "float32")
-        self.add_loss(self.weight * ops.sum(losses) / rows)
+        # A row without tokens is one of those that devices of JAX need.
+        rows = ops.sum(ops.cast(ops.any(padding_mask > 0, axis=1), "float32"))
+        self.add_loss(self.weight * ops.sum(losses) / ops.maximum(rows, 1.0))
         return sequence
 
     def compute_output_spec(self, sequence, token_ids, padding_mask, training=None):

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from zoo.backbone.token_inputs import to_tensors
 from zoo.data import Packer, bucket_length
+from zoo.data.batching import XLA_SHAPES
 from zoo.tasks.answering import answer_compiled
 from zoo.tasks.base import Task
 from zoo.tasks.files.translated_files import TranslatedFiles
@@ -202,7 +203,7 @@ class Translator(Task):
         pad = self.tokenizer.target_pad_id
         longest = tf.cast(tf.reduce_max(lengths), tf.int32)
         if self.jit_compile:  # XLA compiles anew for every length
-            longest = bucket_length(longest, self.preprocessor.limit)
+            longest = bucket_length(longest, self.preprocessor.limit, XLA_SHAPES)
         shape = tf.stack([tf.shape(lengths)[0], longest])
         inside = tf.sequence_mask(lengths, longest, dtype=tf.float32)
         if weight is not None:
