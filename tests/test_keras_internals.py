@@ -51,6 +51,7 @@ def owners():
         "quantized layer": quantized,
         "masked tensor": keras.layers.Masking()(tf.ones((1, 2, 2))),
         "masking": importlib.import_module("keras.src.backend.common.masking"),
+        "variables": importlib.import_module("keras.src.backend.common.variables"),
         "Model": model,
         "Model.fit": inspect.unwrap(model.fit),
         "clone_model": inspect.getmodule(keras.models.clone_model),
@@ -70,10 +71,12 @@ NAMES = {
     "Layer": {
         "_flatten_layers": ("all_layers", "include_self, recursive"),
         "_trainable_variables": ("trainable_by_default", None),
+        "_remat_mode": ("set_recomputed", None),
     },
     "quantized layer": {"_is_quantized": ("mark_quantized", None)},
     "masked tensor": {"_keras_mask": ("mask_of", None)},
     "masking": {"set_keras_mask": ("set_mask", "x, mask")},
+    "variables": {"AutocastScope": ("autocast_to", "dtype")},
     "Model": {
         "_distribute_strategy": ("model_strategy", None),
         "_loss_tracker": ("loss_metrics", None),

@@ -8,6 +8,8 @@ another version, `tests/test_keras_internals.py` says which names it lacks.
 
 import inspect
 
+import keras
+
 CHECKED = {
     "keras": ("3.15",),
     "tensorflow": ("2.20", "2.21"),
@@ -48,6 +50,18 @@ def set_mask(tensor, mask):
     from keras.src.backend.common.masking import set_keras_mask
 
     set_keras_mask(tensor, mask)  # tensors of JAX have no attributes
+
+
+def set_recomputed(layer, chosen):
+    """Whether Keras calls `rematerialized_call` of a layer in place of `call`."""
+    layer._remat_mode = keras.RematScope() if chosen else None
+
+
+def autocast_to(dtype):
+    """A scope in which variables are read in a dtype; None for their own."""
+    from keras.src.backend.common.variables import AutocastScope
+
+    return AutocastScope(dtype)
 
 
 # Models.

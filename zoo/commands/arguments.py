@@ -311,6 +311,12 @@ ACCUMULATE = number_option(
     "Compute the gradients of an update in so many parts, one after the other, to save "
     "memory. The update stays the same.",
 )
+REMAT = click.option(
+    "--remat",
+    is_flag=True,
+    help="Compute the activations of each block again for the gradients, to save "
+    "memory. The update stays the same, and takes about a third more time.",
+)
 FILE = click.option("--file", help="The checkpoint to read, if there are several.")
 LAYOUT = click.option(
     "--from", "layout", help="The layout to read, if there are several."

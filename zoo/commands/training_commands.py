@@ -37,19 +37,21 @@ from zoo.commands import arguments, devices
 )
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
 @arguments.ACCUMULATE
+@arguments.REMAT
 @arguments.DTYPE
 @devices.ON_MACHINES
-def pretrain(family, data, output, recipe, every, tensorboard, accumulate, **fields):
+def pretrain(family, data, output, recipe, every, tensorboard, **fields):
     """Train a model by a recipe. Run the command again to resume."""
     from zoo import pretraining
 
+    memory = {"accumulate": fields.pop("accumulate") or 1, "remat": fields.pop("remat")}
     recipe = pretraining.find_recipe(recipe, family)
     given = {name: value for name, value in fields.items() if value is not None}
     recipe = dataclasses.replace(recipe, **given)
     interval = pretraining.choose_interval(recipe.steps, output, every)
     if interval != every:
         click.echo(f"checkpoints: --every {interval}")
-    pretraining.run(recipe, data, output, interval, tensorboard, accumulate or 1)
+    pretraining.run(recipe, data, output, interval, tensorboard, **memory)
     click.echo(pathlib.Path(output) / "preset")
 
 
@@ -92,6 +94,7 @@ def pretrain(family, data, output, recipe, every, tensorboard, accumulate, **fie
     "Maximum number of tokens of an update, with padding; instead of --batch-size.",
 )
 @arguments.ACCUMULATE
+@arguments.REMAT
 @arguments.number_option(
     "--learning-rate",
     "By default that of the preset or family. auto: found by a range test first.",
@@ -198,7 +201,7 @@ def check_options_of_recipe(preset, recipe, options):
     if options.get("new_labels") and not os.fspath(preset).endswith(".keras"):
         raise click.UsageError("--new-labels needs a .keras file as PRESET.")
     training = ("keep_best", "class_weight", "freeze", "lora", "lora_layers")
-    training += ("accumulate",)
+    training += ("accumulate", "remat")
     for name in (*training, "new_labels"):
         if recipe is not None and options.pop(name, None):
             flag = name.replace("_", "-")

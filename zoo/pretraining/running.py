@@ -16,6 +16,7 @@ from zoo.files.whole_files import (
     rewriting,
     write_json,
 )
+from zoo.layers import recompute_layers
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.recipes import Recipe, find_held_out, find_train
 from zoo.pretraining.start import check_configs
@@ -31,7 +32,7 @@ ANOTHER_OUTPUT = "Give another output directory, or restore the file."
 
 
 @numbers_checked()
-def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
+def run(recipe, data, output, every=None, tensorboard=False, accumulate=1, remat=False):
     """Pretrains a model. If a run was stopped, the next call continues it.
 
     Args:
@@ -42,6 +43,7 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
         every: int, updates between checkpoints, see `choose_interval`.
         tensorboard: bool, whether files for TensorBoard are written, too.
         accumulate: int, parts in which the gradients of an update are computed.
+        remat: bool, see `zoo.tasks.Task.compile`.
 
     Returns:
         The trained task, which is also saved in `output/preset`.
@@ -64,7 +66,7 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
     check_recipe(recipe, data, output, accumulate)
     objective = chief_first(prepare, recipe, data, output)
     logger = keras.callbacks.TensorBoard(output / "tensorboard")
-    model = build(objective, accumulate)
+    model = build(objective, accumulate, remat)
     train_steps(
         model,
         # Keras asks for more batches after the last one.
@@ -91,9 +93,10 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
     return model
 
 
-def build(objective, accumulate):
+def build(objective, accumulate, remat):
     """The compiled model at the start, whose updates have so many parts."""
     model = objective.build()
+    recompute_layers(model, remat)
     if accumulate > 1:
         compute_in_parts(model, accumulate)
     return model

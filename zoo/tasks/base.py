@@ -9,6 +9,7 @@ from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
 from zoo.keras_internals import all_layers
+from zoo.layers import recompute_layers
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.files.table_answers import answer_table
 from zoo.tasks.files.text_files import TextFiles
@@ -209,6 +210,7 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         weighted_metrics=None,
         *,
         learning_rate=None,
+        remat=False,
         **kwargs,
     ):
         """Keras' `compile`, with the task's loss and metrics where none is given.
@@ -224,14 +226,17 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
             optimizer, loss, metrics, weighted_metrics: as of `keras.Model.compile`.
                 With padded targets, `metrics` alone are weighted, see `named_metrics`.
             learning_rate: float, the peak of the default optimizer.
+            remat: bool, whether gradients compute the activations of each block again,
+                which needs less memory, and a third more time.
             **kwargs: of `keras.Model.compile`, such as `jit_compile`; also
                 `accumulate`, see `zoo.tasks.fitting.distribution`.
 
         Raises:
-            ValueError: if the rate is not a positive number, or there are both an
-                optimizer and a rate.
+            ValueError: if the rate is not a positive number, there are both an
+                optimizer and a rate, or the model has no block for `remat`.
         """
         self.answer_function = None  # LoRA may have been enabled
+        check_values(bool, remat=remat)
         if optimizer is not None and learning_rate is not None:
             raise ValueError(
                 "`learning_rate` is that of the default optimizer. Received: "
@@ -246,6 +251,7 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
                 for name in ("distinct", "packed"):
                     if hasattr(layer, name):
                         setattr(layer, name, False)
+        recompute_layers(self, remat)
         loss = self.default_loss() if loss is None else loss
         with self.distribute_strategy.scope():
             default_metrics = self.default_metrics()
