@@ -59,6 +59,7 @@ def owners():
         "Adam": adam,
         "Adagrad": adagrad,
         "MirroredStrategy.extended": tf.distribute.MirroredStrategy(["CPU:0"]).extended,
+        "Graph": tf.Graph(),
         "TrackableResource": resource,
         "sentencepiece_tokenizer": importlib.import_module(SENTENCEPIECE),
         "SentencepieceTokenizer": tensorflow_text.SentencepieceTokenizer(pieces),
@@ -120,6 +121,7 @@ NAMES = {
         "_cross_device_ops": ("set_collective_keys", None),
         "_make_collective_ops_with_fallbacks": ("set_collective_keys", ""),
     },
+    "Graph": {"_get_function": ("inner_graph", "name")},
     "TrackableResource": {"_create_resource": ("ResourceHooks", "self")},
     "SentencepieceTokenizer": {"_model_resource": ("set_resource", None)},
     "sentencepiece_tokenizer": {
@@ -128,6 +130,7 @@ NAMES = {
 }
 PACKAGES = {  # of the owners that are not of Keras
     "MirroredStrategy.extended": "tensorflow",
+    "Graph": "tensorflow",
     "TrackableResource": "tensorflow",
     "SentencepieceTokenizer": "tensorflow_text",
     "sentencepiece_tokenizer": "tensorflow_text",

@@ -216,6 +216,11 @@ class OptimizerHooks:
 
 
 # TensorFlow.
+def inner_graph(graph, name):
+    """The graph of the function of a name that operations of a graph call."""
+    return graph._get_function(name).graph
+
+
 def set_collective_keys(strategy, first):
     """Numbers the collective operations of a MirroredStrategy from `first` on."""
     extended = strategy.extended
