@@ -8,7 +8,6 @@ from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
-from zoo.keras_internals import all_layers
 from zoo.layers import recompute_layers
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.files.table_answers import answer_table
@@ -20,7 +19,7 @@ from zoo.tasks.inputs.text_input import holds_text
 from zoo.tasks.losses.weighted_means import named_metrics
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.signatures import export_task
-from zoo.tasks.task_layers import head_layers, used_variables
+from zoo.tasks.task_layers import fix_shapes, head_layers, used_variables
 from zoo.tasks.task_saving import COMPILES_NEW_TASKS, TaskSaving
 from zoo.training import AdamW, PlannedDecay, layer_depths
 
@@ -246,11 +245,7 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         if optimizer is None:
             optimizer = self.default_optimizer(learning_rate)
         if kwargs.get("jit_compile") is True:
-            # Shapes that depend on values, which XLA cannot compile.
-            for layer in all_layers(self):
-                for name in ("distinct", "packed"):
-                    if hasattr(layer, name):
-                        setattr(layer, name, False)
+            fix_shapes(self)
         recompute_layers(self, remat)
         loss = self.default_loss() if loss is None else loss
         with self.distribute_strategy.scope():

@@ -87,8 +87,8 @@ def graph_costs(graph, inputs=None):
             flops += more
         else:
             found, flops = outputs_of(op, read), flops + product_flops(op)
-        if op.type == "TensorListPushBack":
-            growth[read[0]] += tensor_bytes(op.inputs[1])
+        if op.type in ("TensorListPushBack", "TensorListSetItem"):
+            growth[read[0]] += tensor_bytes(op.inputs[-1 if "Push" in op.type else 2])
         for tensor, buffer in zip(op.outputs, found, strict=True):
             buffers[id(tensor)] = buffer
             if buffer.first is None and buffer not in read and buffer not in given:
@@ -160,10 +160,8 @@ def outputs_of(op, read):
         shape = op.inputs[0].shape
         return [Buffer(tensor_bytes(op.inputs[0]), shape[0] if shape.rank else 0)]
     if op.type == "TensorListReserve":
-        shape, items = map(tf.get_static_value, op.inputs)
-        known = shape is not None and shape.ndim and (shape >= 0).all()
-        item = math.prod(map(int, shape)) if known else 0
-        return [Buffer(int(items) * item * op.get_attr("element_dtype").size, int(items))]
+        items = tf.get_static_value(op.inputs[1])
+        return [Buffer(0, 0 if items is None else int(items))]
     if op.type == "TensorListStack":
         return [Buffer(read[0].size or tensor_bytes(op.outputs[0]))]
     if op.type in VIEWS:

@@ -11,6 +11,7 @@ from zoo.layers import recompute_layers
 from zoo.programs.costs.graph_costs import graph_costs
 from zoo.tasks.fitting.distribution import weighted_arguments
 from zoo.tasks.losses.weighted_means import split_outputs, weighted_values
+from zoo.tasks.task_layers import fix_shapes
 from zoo.tasks.task_saving import uncompiled
 
 
@@ -18,6 +19,7 @@ MEMORY = ("weights", "optimizer", "gradients", "activations", "allocator")
 # Measured, see `benchmarks/memory`: free parts between tensors, and the intermediate
 # values of an update by an optimizer that keeps values.
 FREE_SHARE, UPDATE_SHARE = 0.1, 1.25
+ALTERNATIVES = 4  # of a row of multiple choice
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +70,7 @@ def step_costs(make, rows, length, optimizer="adamw", accumulate=1, remat=False)
         with uncompiled():
             model = make()
         recompute_layers(model, remat)
+        fix_shapes(model)
         part = -(-rows // accumulate)
         graph = trace_gradients(model, input_specs(model, part, length))
         costs = graph_costs(graph)
@@ -114,10 +117,12 @@ def input_specs(model, rows, length):
         if name == "mask_positions":
             width = min(-(-length * 15 // 100), model.options["max_predictions"])
         shape = [rows, *tensor.shape[1:]]
-        # Alternatives stand before the tokens.
-        unknown = [place for place, size in enumerate(shape) if size is None]
-        for place in unknown:
-            shape[place] = width if place == unknown[-1] else 2
+        if len(shape) > 2:
+            characters = getattr(model.backbone.config, "max_characters", None)
+            # Characters follow the tokens; alternatives stand before them.
+            known = [width, characters] if characters else [ALTERNATIVES, width]
+            shape[1:3] = [a or b for a, b in zip(shape[1:3], known, strict=True)]
+        shape = [width if size is None else size for size in shape]
         found[name] = tf.TensorSpec(shape, tensor.dtype)
     return found
 
