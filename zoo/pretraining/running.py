@@ -108,15 +108,20 @@ def check_recipe(recipe, data, output, accumulate):
     FileNotFoundError if a new run has no files; ValueError for an impossible config, or
     if an update cannot be computed in parts.
     """
+    check_in_parts(recipe, accumulate)
+    check_configs(recipe)
+    if not (output / RECIPE_FILE).exists():
+        find_train(data, recipe.train, recipe.valid)
+        find_held_out(data, recipe.valid)
+
+
+def check_in_parts(recipe, accumulate):
+    """Raises ValueError if an update cannot be computed in so many parts."""
     if accumulate > 1 and not recipe.kind.in_parts:
         raise ValueError(
             "`accumulate` must be 1 if the rows of an update belong together, as in "
             f"{recipe.kind.name}. Received: {accumulate}. Leave it out."
         )
-    check_configs(recipe)
-    if not (output / RECIPE_FILE).exists():
-        find_train(data, recipe.train, recipe.valid)
-        find_held_out(data, recipe.valid)
 
 
 def prepare(recipe, data, output):
