@@ -16,9 +16,11 @@ from zoo.tasks.task_saving import uncompiled
 
 
 MEMORY = ("weights", "optimizer", "gradients", "activations", "allocator")
-# Measured, see `benchmarks/memory`: free parts between tensors, and the intermediate
-# values of an update by an optimizer that keeps values.
+# Measured, see `benchmarks/memory`: free parts between tensors, as a share of the
+# activations, and the intermediate values of an update, as one of the gradients.
 FREE_SHARE, UPDATE_SHARE = 0.1, 1.25
+# With `remat`, a block is computed again while the block above still has activations.
+REMAT_SHARE = 1.0
 ALTERNATIVES = 4  # of a row of multiple choice
 
 
@@ -77,7 +79,8 @@ def step_costs(make, rows, length, optimizer="adamw", accumulate=1, remat=False)
         sizes = [variable_bytes([v]) for v in model.trainable_variables]
         gradients = sum(sizes) * (2 if accumulate > 1 else 1)
         activations = max(costs.peak - sum(sizes), 0)
-        more = FREE_SHARE * activations + (UPDATE_SHARE * sum(sizes) if slots else 0)
+        more = (FREE_SHARE + (REMAT_SHARE if remat else 0)) * activations
+        more += UPDATE_SHARE * sum(sizes) if slots else 0
         return StepCosts(
             parameters=count_values(model.weights),
             trained=count_values(model.trainable_variables),
