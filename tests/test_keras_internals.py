@@ -54,6 +54,7 @@ def owners():
         "quantized layer": quantized,
         "masked tensor": keras.layers.Masking()(tf.ones((1, 2, 2))),
         "masking": importlib.import_module("keras.src.backend.common.masking"),
+        "variables": importlib.import_module("keras.src.backend.common.variables"),
         "Model": model,
         "Model.fit": inspect.unwrap(model.fit),
         "JAX trainer": trainer.read_text("utf-8"),  # it cannot be imported without JAX
@@ -64,6 +65,7 @@ def owners():
         "Adam": adam,
         "Adagrad": adagrad,
         "MirroredStrategy.extended": tf.distribute.MirroredStrategy(["CPU:0"]).extended,
+        "Graph": tf.Graph(),
         "TrackableResource": resource,
         "sentencepiece_tokenizer": importlib.import_module(SENTENCEPIECE),
         "SentencepieceTokenizer": tensorflow_text.SentencepieceTokenizer(pieces),
@@ -76,10 +78,12 @@ NAMES = {
     "Layer": {
         "_flatten_layers": ("all_layers", "include_self, recursive"),
         "_trainable_variables": ("trainable_by_default", None),
+        "_remat_mode": ("set_recomputed", None),
     },
     "quantized layer": {"_is_quantized": ("mark_quantized", None)},
     "masked tensor": {"_keras_mask": ("mask_of", None)},
     "masking": {"set_keras_mask": ("set_mask", "x, mask")},
+    "variables": {"AutocastScope": ("autocast_to", "dtype")},
     "Model": {
         "_distribute_strategy": ("model_strategy", None),
         "_loss_tracker": ("loss_metrics", None),
@@ -131,6 +135,7 @@ NAMES = {
         "_cross_device_ops": ("set_collective_keys", None),
         "_make_collective_ops_with_fallbacks": ("set_collective_keys", ""),
     },
+    "Graph": {"_get_function": ("inner_graph", "name")},
     "TrackableResource": {"_create_resource": ("ResourceHooks", "self")},
     "SentencepieceTokenizer": {"_model_resource": ("set_resource", None)},
     "sentencepiece_tokenizer": {
@@ -139,6 +144,7 @@ NAMES = {
 }
 PACKAGES = {  # of the owners that are not of Keras
     "MirroredStrategy.extended": "tensorflow",
+    "Graph": "tensorflow",
     "TrackableResource": "tensorflow",
     "SentencepieceTokenizer": "tensorflow_text",
     "sentencepiece_tokenizer": "tensorflow_text",

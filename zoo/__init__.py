@@ -33,6 +33,7 @@ _PLACES = {
     "register_task": "zoo.registry",
     "soft_labels": "zoo.programs.finetune.soft_labels",
     "strategy": "zoo.distribution",
+    "training_memory": "zoo.programs.costs.model_memory",
     "train_word_vectors": "zoo.programs.vectors.word_vectors",
     "transfer_vocabulary": "zoo.programs.vocabulary.vocabulary_transfer",
 }

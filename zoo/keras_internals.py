@@ -52,6 +52,18 @@ def set_mask(tensor, mask):
     set_keras_mask(tensor, mask)  # tensors of JAX have no attributes
 
 
+def set_recomputed(layer, chosen):
+    """Whether Keras calls `rematerialized_call` of a layer in place of `call`."""
+    layer._remat_mode = keras.RematScope() if chosen else None
+
+
+def autocast_to(dtype):
+    """A scope in which variables are read in a dtype; None for their own."""
+    from keras.src.backend.common.variables import AutocastScope
+
+    return AutocastScope(dtype)
+
+
 # Models.
 def model_strategy(model):
     """The strategy in whose scope a model was made, or None."""
@@ -246,6 +258,11 @@ class OptimizerHooks:
 
 
 # TensorFlow.
+def inner_graph(graph, name):
+    """The graph of the function of a name that operations of a graph call."""
+    return graph._get_function(name).graph
+
+
 def set_collective_keys(strategy, first):
     """Numbers the collective operations of a MirroredStrategy from `first` on."""
     extended = strategy.extended

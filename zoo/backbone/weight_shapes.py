@@ -16,18 +16,27 @@ def find_shapes(make):
     """The shapes of the weights, by path, of a backbone that `make` makes."""
 
     def find():
-        without_values.set(True)
-        with keras.StatelessScope(initialize_variables=False):
-            backbone = make()
+        backbone = make()
         paths = backbone.variable_paths()
         variables = preset_variables(backbone)
         return {paths.get(id(v), v.path): tuple(v.shape) for v in variables}
+
+    return call_without_values(find)
+
+
+def call_without_values(function):
+    """Calls a function in which the variables of new models have no values."""
+
+    def call():
+        without_values.set(True)
+        with keras.StatelessScope(initialize_variables=False):
+            return function()
 
     state = random.getstate()  # from which Keras draws the seeds of layers
     try:
         # Keras keeps variables without values, its scopes and the names of layers for
         # each thread, so nothing remains after a thread of its own.
         with ThreadPoolExecutor(1) as threads:
-            return threads.submit(find).result()
+            return threads.submit(call).result()
     finally:
         random.setstate(state)

@@ -33,6 +33,8 @@ def on_devices(*strategies):
         def run(strategy, devices, **options):
             if strategy is None and devices is None:
                 return command(**options)
+            if options.get("dry_run"):  # of devices that need not be here
+                return command(devices=devices, **options)
             from zoo import distribution
 
             name = strategy or "auto"

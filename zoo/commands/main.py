@@ -86,7 +86,19 @@ def list_command(family):
 @arguments.LAYOUT
 @arguments.FILE
 @arguments.LANGUAGES
-def info(preset, layout, file, languages):
+@click.option(
+    "--memory",
+    is_flag=True,
+    help="Print what a training step needs on one device instead. It is computed from "
+    "the shapes in its graph, with --batch and the options below.",
+)
+@arguments.BATCH
+@click.option("--task", help="By default that of the preset, or text_classifier.")
+@click.option("--optimizer", help="One of Keras; by default adamw.")
+@arguments.ACCUMULATE
+@arguments.REMAT
+@arguments.DTYPE
+def info(preset, layout, file, languages, memory, batch, **options):
     """Describe a preset as JSON.
 
     PRESET is a name, a directory, or a URI of Hugging Face or Kaggle that was
@@ -94,6 +106,14 @@ def info(preset, layout, file, languages):
     """
     from zoo import presets
 
+    given = {name: value for name, value in options.items() if value}
+    if memory != (batch is not None) or (given and not memory):
+        raise click.UsageError("--memory and --batch must be given together.")
+    if memory:
+        from zoo.programs.costs import cost_tables
+
+        click.echo(cost_tables.memory_table(preset, *batch, **given))
+        return
     choices = layout, file, languages
     described = None if any(choices) else presets.describe_record(preset)
     if described is None:

@@ -11,11 +11,12 @@ from zoo.commands import arguments, devices
 @click.command()
 @click.argument("family", required=False)
 @arguments.path_option(
-    "--data", "Directory with the training files.", arguments.check_run_data, True
+    "--data", "Directory with the training files.", arguments.check_run_data
 )
 @arguments.output_path(
     "Directory for the vocabulary, the checkpoint, the log and the preset.",
     arguments.check_new_folder,
+    required=False,
 )
 @click.option(
     "--recipe",
@@ -35,20 +36,35 @@ from zoo.commands import arguments, devices
     None,
 )
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print what the recipe costs: parameters, tokens, operations, memory, and the "
+    "gradients that --devices exchange. --data and --output are not needed.",
+)
 @arguments.ACCUMULATE
+@arguments.REMAT
 @arguments.DTYPE
 @devices.ON_MACHINES
-def pretrain(family, data, output, recipe, every, tensorboard, accumulate, **fields):
+def pretrain(family, data, output, recipe, every, tensorboard, dry_run, **fields):
     """Train a model by a recipe. Run the command again to resume."""
+    for name, value in (("data", data), ("output", output)):
+        if value is None and not dry_run:
+            raise click.UsageError(f"Missing option '--{name}'.")
     from zoo import pretraining
 
+    count = fields.pop("devices", None) or 1
+    memory = {"accumulate": fields.pop("accumulate") or 1, "remat": fields.pop("remat")}
     recipe = pretraining.find_recipe(recipe, family)
     given = {name: value for name, value in fields.items() if value is not None}
     recipe = dataclasses.replace(recipe, **given)
+    if dry_run:
+        click.echo(pretraining.cost_table(recipe, count, **memory))
+        return
     interval = pretraining.choose_interval(recipe.steps, output, every)
     if interval != every:
         click.echo(f"checkpoints: --every {interval}")
-    pretraining.run(recipe, data, output, interval, tensorboard, accumulate or 1)
+    pretraining.run(recipe, data, output, interval, tensorboard, **memory)
     click.echo(os.path.join(output, "preset"))
 
 
@@ -91,6 +107,7 @@ def pretrain(family, data, output, recipe, every, tensorboard, accumulate, **fie
     "Maximum number of tokens of an update, with padding; instead of --batch-size.",
 )
 @arguments.ACCUMULATE
+@arguments.REMAT
 @arguments.number_option(
     "--learning-rate",
     "By default that of the preset or family. auto: found by a range test first.",
@@ -197,7 +214,7 @@ def check_options_of_recipe(preset, recipe, options):
     if options.get("new_labels") and not os.fspath(preset).endswith(".keras"):
         raise click.UsageError("--new-labels needs a .keras file as PRESET.")
     training = ("keep_best", "class_weight", "freeze", "lora", "lora_layers")
-    training += ("accumulate",)
+    training += ("accumulate", "remat")
     for name in (*training, "new_labels"):
         if recipe is not None and options.pop(name, None):
             flag = name.replace("_", "-")

@@ -47,6 +47,7 @@ from zoo.layers.quantization import (
     quantize_model,
     quantized_layers,
 )
+from zoo.layers.recomputation import RecomputedLayer, recompute_layers
 from zoo.layers.recurrent.awd import EmbeddingDropout, RegularizedLogits
 from zoo.layers.recurrent.carried_state import CarriedState, KeepState, StatefulModel
 from zoo.layers.recurrent.lstm import LSTM
@@ -83,6 +84,7 @@ __all__ = [
     "PositionEmbedding",
     "SinusoidalPositions",
     "QRNN",
+    "RecomputedLayer",
     "RegularizedLogits",
     "SampledSoftmax",
     "ScalarMix",
@@ -109,6 +111,7 @@ __all__ = [
     "quantize_layers",
     "quantize_model",
     "quantized_layers",
+    "recompute_layers",
     "restart_lora",
     "sinusoids",
     "visible_entries",

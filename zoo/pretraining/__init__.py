@@ -4,6 +4,7 @@ from zoo.pretraining.bidirectional_lm import StreamPretraining
 from zoo.pretraining.causal_lm import CausalPretraining
 from zoo.pretraining.causal_rows import CausalRows
 from zoo.pretraining.causal_streams import CausalStreams
+from zoo.pretraining.costs import cost_table
 from zoo.pretraining.distillation import Distillation
 from zoo.pretraining.masked_lm import MaskedPretraining
 from zoo.pretraining.parsing import Parsing
@@ -26,4 +27,11 @@ for kind in (
 ):
     register_objective(kind)
 
-__all__ = ["Recipe", "choose_interval", "find_recipe", "register_objective", "run"]
+__all__ = [
+    "Recipe",
+    "choose_interval",
+    "cost_table",
+    "find_recipe",
+    "register_objective",
+    "run",
+]

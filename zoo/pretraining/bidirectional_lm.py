@@ -50,6 +50,7 @@ class StreamPretraining(TokenDocuments, Objective):
     in_parts = False
     Options = BidirectionalLMOptions
     read = staticmethod(read_word_corpus)
+    task = BidirectionalLM
 
     def __init__(self, recipe, data, output):
         ((self.steps, self.rows, _),) = recipe.stages
@@ -62,6 +63,14 @@ class StreamPretraining(TokenDocuments, Objective):
         """Raises ValueError if there are several stages, or an option is wrong."""
         only_stage(recipe, "a model that carries states")
         make_tokenizer(recipe)
+
+    @staticmethod
+    def task_options(recipe):
+        """See `Objective`."""
+        ((_, rows, _),) = recipe.stages
+        names = "num_words", "num_samples"
+        options = {name: getattr(recipe.options, name) for name in names}
+        return {**options, "rows": rows_of_replica(rows)}
 
     def learn_tokenizer(self, paths, output):
         """Makes the tokenizer of the most frequent words of the text."""
@@ -86,8 +95,7 @@ class StreamPretraining(TokenDocuments, Objective):
             BidirectionalLM,
             self.tokenizer,
             self.recipe.config,
-            num_samples=self.recipe.options.num_samples,
-            rows=rows_of_replica(self.rows),
+            **{**self.task_options(self.recipe), "num_words": None},
         )
         model.compile(make_optimizer(self.recipe))
         return model

@@ -2,6 +2,7 @@
 
 from zoo.data import unmask
 from zoo.pretraining.masked_lm import MaskedPretraining
+from zoo.pretraining.objective import StagedObjective
 from zoo.tasks import CausalLM
 
 
@@ -15,9 +16,7 @@ class CausalPretraining(MaskedPretraining):
     task = CausalLM
     name = task.task_name
 
-    def task_options(self):
-        """None of those of a masked language model."""
-        return {}
+    task_options = staticmethod(StagedObjective.task_options)
 
     def example(self, model, step, batch):
         """Makes a training example from a batch of stored rows."""

@@ -81,7 +81,7 @@ class CausalRows(TokenDocuments, StagedObjective):
 
     def build(self):
         """Makes the compiled model at the start of the run."""
-        return self.start(sequence_length=self.recipe.sequence_length)
+        return self.start(**self.task_options(self.recipe))
 
     def _rows(self, corpus, length, rows, seed):
         separate = self.recipe.options.separate

@@ -59,6 +59,12 @@ class CausalStreams(TokenDocuments, Objective):
         only_stage(recipe, "a model that carries states")
         Objective.check(recipe)
 
+    @staticmethod
+    def task_options(recipe):
+        """See `Objective`."""
+        ((steps, rows, _),) = recipe.stages
+        return {"rows": rows_of_replica(rows), "window": steps}
+
     def learn_tokenizer(self, paths, output):
         """Makes the tokenizer; see the base class."""
         path = output / "vocabulary.json"
@@ -85,7 +91,7 @@ class CausalStreams(TokenDocuments, Objective):
 
     def build(self):
         """Makes the compiled model at the start of the run."""
-        return self.start(rows=rows_of_replica(self.rows), window=self.steps)
+        return self.start(**self.task_options(self.recipe))
 
     def _batches(self, model, corpus, steps, **options):
         reverse = model.backbone.reverse

@@ -83,18 +83,19 @@ class MaskedPretraining(StagedObjective):
             self.task,
             self.tokenizer,
             config,
-            sequence_length=recipe.sequence_length,
-            **self.task_options(),
+            **self.task_options(recipe),
         )
         model.compile(make_optimizer(recipe))
         return model
 
-    def task_options(self):
-        """Arguments of the task, dict."""
+    @staticmethod
+    def task_options(recipe):
+        """See the base class."""
         return dict(
-            max_predictions=max_predictions(self.recipe.sequence_length),
-            whole_words=self.recipe.options.whole_words,
-            next_sentence=self.recipe.options.next_sentence,
+            sequence_length=recipe.sequence_length,
+            max_predictions=max_predictions(recipe.sequence_length),
+            whole_words=recipe.options.whole_words,
+            next_sentence=recipe.options.next_sentence,
         )
 
     def example(self, model, step, batch):

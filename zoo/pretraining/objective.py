@@ -24,9 +24,16 @@ class Objective:
         sizes: list of int, tokens of each update.
         in_parts: bool, whether an update can be computed in parts of its rows: a row
             does not depend on the others, nor on those of the update before.
+        task: class of the task, or None if the model depends on the data.
     """
 
     in_parts = True
+    task = None
+
+    @staticmethod
+    def task_options(recipe):
+        """Arguments of the task, beside its backbone and its tokenizer, dict."""
+        return {"sequence_length": recipe.sequence_length}
 
     @staticmethod
     def check(recipe):

@@ -17,6 +17,7 @@ from zoo.files.whole_files import (
     rewriting,
     write_json,
 )
+from zoo.layers import recompute_layers
 from zoo.presets import find_preset, sha256
 from zoo.pretraining.recipes import Recipe, find_held_out, find_train
 from zoo.pretraining.start import check_configs
@@ -32,7 +33,7 @@ ANOTHER_OUTPUT = "Give another output directory, or restore the file."
 
 
 @numbers_checked()
-def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
+def run(recipe, data, output, every=None, tensorboard=False, accumulate=1, remat=False):
     """Pretrains a model. If a run was stopped, the next call continues it.
 
     Args:
@@ -43,6 +44,7 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
         every: int, updates between checkpoints, see `choose_interval`.
         tensorboard: bool, whether files for TensorBoard are written, too.
         accumulate: int, parts in which the gradients of an update are computed.
+        remat: bool, see `zoo.tasks.Task.compile`.
 
     Returns:
         The trained task, which is also saved in `output/preset`.
@@ -53,10 +55,10 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
             another `every`, or a damaged file, `every` does not divide the number of
             updates, or the recipe has a mistake.
     """
+    check_writable_directory(output)
     data, output = local_path(data), local_path(output)
     if data.exists():
         check_readable(data, directory=True)
-    check_writable_directory(output)
     if (output / CHECKPOINT).exists():
         check_archive(output / CHECKPOINT, KERAS_MEMBERS, ANOTHER_OUTPUT)
     if every is None:
@@ -65,7 +67,7 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
     check_recipe(recipe, data, output, accumulate)
     objective = chief_first(prepare, recipe, data, output)
     logger = keras.callbacks.TensorBoard(output / "tensorboard")
-    model = build(objective, accumulate)
+    model = build(objective, accumulate, remat)
     train_steps(
         model,
         # Keras asks for more batches after the last one.
@@ -92,9 +94,10 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1):
     return model
 
 
-def build(objective, accumulate):
+def build(objective, accumulate, remat):
     """The compiled model at the start, whose updates have so many parts."""
     model = objective.build()
+    recompute_layers(model, remat)
     if accumulate > 1:
         compute_in_parts(model, accumulate)
     return model
@@ -106,15 +109,20 @@ def check_recipe(recipe, data, output, accumulate):
     FileNotFoundError if a new run has no files; ValueError for an impossible config, or
     if an update cannot be computed in parts.
     """
+    check_in_parts(recipe, accumulate)
+    check_configs(recipe)
+    if not (output / RECIPE_FILE).exists():
+        find_train(data, recipe.train, recipe.valid)
+        find_held_out(data, recipe.valid)
+
+
+def check_in_parts(recipe, accumulate):
+    """Raises ValueError if an update cannot be computed in so many parts."""
     if accumulate > 1 and not recipe.kind.in_parts:
         raise ValueError(
             "`accumulate` must be 1 if the rows of an update belong together, as in "
             f"{recipe.kind.name}. Received: {accumulate}. Leave it out."
         )
-    check_configs(recipe)
-    if not (output / RECIPE_FILE).exists():
-        find_train(data, recipe.train, recipe.valid)
-        find_held_out(data, recipe.valid)
 
 
 def prepare(recipe, data, output):

@@ -20,6 +20,7 @@ class TokenDocuments:
     """
 
     read = staticmethod(read_token_ids)
+    task = CausalLM
 
     def __init__(self, recipe, data, output):
         self.recipe, self.directory = recipe, output / "examples"

@@ -200,12 +200,19 @@ class Translation(StagedObjective):
         longest = self.lengths[chosen].max(axis=1)
         return int(plan_batches(longest, None, token_budget=budget).cardinality())
 
+    @staticmethod
+    def task_options(recipe):
+        """See `Objective`."""
+        names = [field.name for field in dataclasses.fields(WritingOptions)]
+        options = {name: getattr(recipe.options, name) for name in names}
+        return {**options, "sequence_length": recipe.sequence_length}
+
     def build(self):
         """Makes the compiled model at the start of the run."""
-        recipe, names = self.recipe, dataclasses.fields(WritingOptions)
-        options = {field.name: getattr(self.options, field.name) for field in names}
+        recipe, options = self.recipe, self.task_options(self.recipe)
         if recipe.start is not None:  # the others are those of the preset
-            options = {k: v for k, v in options.items() if k in recipe.objective}
+            kept = {"sequence_length", *recipe.objective}
+            options = {k: v for k, v in options.items() if k in kept}
         sizes = {
             "vocabulary_size": self.tokenizer.vocabulary_size,
             "target_vocabulary_size": self.tokenizer.target_vocabulary_size,
@@ -217,7 +224,6 @@ class Translation(StagedObjective):
             self.task,
             self.tokenizer,
             {**recipe.config, **sizes},
-            sequence_length=recipe.sequence_length,
             **options,
         )
         if self.vectors:

@@ -8,7 +8,7 @@ from zoo.backbone.token_inputs import to_tensors
 from zoo.checks.ranges import Share, check_values, plain_value
 from zoo.data import Packer
 from zoo.family import FAMILIES
-from zoo.keras_internals import all_layers
+from zoo.layers import recompute_layers
 from zoo.tasks.answering import answer_texts
 from zoo.tasks.files.table_answers import answer_table
 from zoo.tasks.files.text_files import TextFiles
@@ -19,7 +19,7 @@ from zoo.tasks.inputs.text_input import holds_text
 from zoo.tasks.losses.weighted_means import named_metrics
 from zoo.tasks.option_kinds import check_options
 from zoo.tasks.signatures import export_task
-from zoo.tasks.task_layers import head_layers, used_variables
+from zoo.tasks.task_layers import fix_shapes, head_layers, used_variables
 from zoo.tasks.task_saving import COMPILES_NEW_TASKS, TaskSaving
 from zoo.training import AdamW, PlannedDecay, layer_depths
 
@@ -209,6 +209,7 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         weighted_metrics=None,
         *,
         learning_rate=None,
+        remat=False,
         **kwargs,
     ):
         """Keras' `compile`, with the task's loss and metrics where none is given.
@@ -224,14 +225,17 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
             optimizer, loss, metrics, weighted_metrics: as of `keras.Model.compile`.
                 With padded targets, `metrics` alone are weighted, see `named_metrics`.
             learning_rate: float, the peak of the default optimizer.
+            remat: bool, whether gradients compute the activations of each block again,
+                which needs less memory, and a third more time.
             **kwargs: of `keras.Model.compile`, such as `jit_compile`; also
                 `accumulate`, see `zoo.tasks.fitting.distribution`.
 
         Raises:
-            ValueError: if the rate is not a positive number, or there are both an
-                optimizer and a rate.
+            ValueError: if the rate is not a positive number, there are both an
+                optimizer and a rate, or the model has no block for `remat`.
         """
         self.answer_function = None  # LoRA may have been enabled
+        check_values(bool, remat=remat)
         if optimizer is not None and learning_rate is not None:
             raise ValueError(
                 "`learning_rate` is that of the default optimizer. Received: "
@@ -241,11 +245,8 @@ class Task(TextTraining, TaskSaving, STEPS, keras.Model):
         if optimizer is None:
             optimizer = self.default_optimizer(learning_rate)
         if kwargs.get("jit_compile") is True:
-            # Shapes that depend on values, which XLA cannot compile.
-            for layer in all_layers(self):
-                for name in ("distinct", "packed"):
-                    if hasattr(layer, name):
-                        setattr(layer, name, False)
+            fix_shapes(self)
+        recompute_layers(self, remat)
         loss = self.default_loss() if loss is None else loss
         with self.distribute_strategy.scope():
             default_metrics = self.default_metrics()

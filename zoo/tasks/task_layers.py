@@ -1,6 +1,7 @@
-"""Which layers of a task are its head's, and which of its backbone's it uses."""
+"""Groups of the layers of a task, such as those of its head."""
 
 from zoo.family import FAMILIES
+from zoo.keras_internals import all_layers
 
 
 def check_encodes(kind, backbone):
@@ -31,3 +32,11 @@ def head_layers(task):
 def unused_layers(task):
     """Names of the backbone's layers that no output depends on, a set of str."""
     return {*task.backbone.named_layers} - task.layers_used()
+
+
+def fix_shapes(task):
+    """Turns off shapes that depend on values, which XLA cannot compile."""
+    for layer in all_layers(task):
+        for name in ("distinct", "packed"):
+            if hasattr(layer, name):
+                setattr(layer, name, False)

@@ -11,6 +11,7 @@ from zoo.layers.activations import get_activation
 from zoo.layers.attention.attention import MultiHeadAttention, make_initializer, sizes
 from zoo.layers.normalization import LayerNorm
 from zoo.layers.quantization import CompositeLayer
+from zoo.layers.recomputation import RecomputedLayer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +36,7 @@ OPTIONAL_FIELDS = {field.name for field in dataclasses.fields(BlockOptions)[3:]}
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class TransformerBlock(CompositeLayer):
+class TransformerBlock(RecomputedLayer, CompositeLayer):
     """Attention and a feed-forward network, each with residual and norm.
 
     For each sub-layer f, `x = norm(x + dropout(f(x)))`, as in the paper and in BERT, or

@@ -9,11 +9,12 @@ from keras import ops
 from zoo.checks.ranges import Number, Positive, Probability, Size
 from zoo.layers.checked_arguments import keep_checked
 from zoo.layers.quantization import MatrixLayer
+from zoo.layers.recomputation import RecomputedLayer
 from zoo.layers.recurrent.lstm_steps import run_packed, run_plain, run_trained
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class LSTM(MatrixLayer):
+class LSTM(RecomputedLayer, MatrixLayer):
     """A long short-term memory with optional projection and clipping.
 
     With input x, output m, cell c, gates i, f, o and candidate g:

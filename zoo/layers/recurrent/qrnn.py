@@ -7,12 +7,13 @@ from keras import ops
 
 from zoo.checks.ranges import Probability, Size
 from zoo.layers.checked_arguments import keep_checked
+from zoo.layers.recomputation import RecomputedLayer
 from zoo.layers.recurrent.lstm_steps import kept, states_before
 from zoo.layers.recurrent.scan import scan
 
 
 @keras.saving.register_keras_serializable(package="zoo")
-class QRNN(keras.layers.Layer):
+class QRNN(RecomputedLayer, keras.layers.Layer):
     """A quasi-recurrent layer: convolution over time, then a loop without products.
 
     `z, f, o = split([x_t, x_{t-1}] W + b)`,

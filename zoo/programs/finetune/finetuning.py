@@ -49,21 +49,21 @@ class FitOptions(CheckedFields):
         epochs: int; by default that of the preset, or 3.
         batch_size: int, rows; by default 32.
         token_budget: int, instead of `batch_size`, see `zoo.data.plan_batches`.
-        accumulate: int, parts in which an update is computed, see `Task.compile`.
+        accumulate, remat: int and bool, see `Task.compile`.
         learning_rate: float, the peak; by default that of the preset or its family.
             "auto" for the suggestion of `find_learning_rate`.
         layer_decay: float, see `zoo.training.AdamW`.
         keep_best: bool, whether the epoch with the best validation score is kept, and
             the training stops after two epochs without a better one.
         class_weight: "balanced", or a dict of labels to weights, see `Task.fit`.
-        freeze, lora, lora_layers: see
-            `zoo.programs.finetune.trained_parts.train_parts`.
+        freeze, lora, lora_layers: see `trained_parts.train_parts`.
     """
 
     epochs: Size | None = None
     batch_size: Size | None = None
     token_budget: Size | None = None
     accumulate: Size = 1
+    remat: bool = False
     learning_rate: Positive | Literal[AUTO_RATE] | None = None
     layer_decay: Share = 1.0
     keep_best: bool = True
@@ -118,7 +118,6 @@ def run(
     model, content = (trainer or train)(
         kind, preset, parts, seed, echo, **{**known, **options}
     )
-
     if output is not None and not keep_optimizer:
         model.compile_from_config(without_state(model.get_compile_config()))
 
@@ -162,7 +161,8 @@ def train(kind, preset, parts, seed=0, echo=print, **options):
         rate = search(model, parts["training"], decay, sizes, seed, echo)
     elif rate is None:
         rate = model.default_learning_rate
-    model.compile(model.default_optimizer(rate, decay), accumulate=chosen.accumulate)
+    memory = {"accumulate": chosen.accumulate, "remat": chosen.remat}
+    model.compile(model.default_optimizer(rate, decay), **memory)
     epochs = preset_epochs(model) if chosen.epochs is None else chosen.epochs
     more = {"keep_best": chosen.keep_best, "class_weight": chosen.class_weight}
     content |= fit(model, parts, epochs, sizes, seed, echo, **more)

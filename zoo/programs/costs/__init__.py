@@ -1,0 +1,1 @@
+"""What a training step needs, from the shapes in its graph."""
