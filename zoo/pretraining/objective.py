@@ -22,11 +22,12 @@ class Objective:
 
     Attributes:
         sizes: list of int, tokens of each update.
+        prepares: bool, whether the constructor takes another `Preparation`.
         in_parts: bool, whether an update can be computed in parts of its rows: a row
             does not depend on the others, nor on those of the update before.
     """
 
-    in_parts = True
+    prepares, in_parts = False, True
 
     @staticmethod
     def check(recipe):

@@ -208,6 +208,12 @@ def write_token_ids(parts, directory):
         (temporary / "offsets").write_bytes(offsets.tobytes())
 
 
+def join_token_ids(directories, output):
+    """Writes a directory with the documents of several, see `write_token_ids`."""
+    found = map(read_token_ids, directories)
+    write_token_ids(((ids, np.diff(offsets)) for ids, offsets in found), output)
+
+
 def read_token_ids(directory):
     """Opens a directory that `write_documents` wrote.
 
