@@ -116,14 +116,17 @@ def check_recipe(recipe, data, output, accumulate):
         find_held_out(data, recipe.valid)
 
 
-def prepare(recipe, data, output):
-    """Makes the objective of a recipe, and records the recipe and the files."""
+def prepare(recipe, data, output, *preparation):
+    """Makes the objective of a recipe, and records the recipe and the files.
+
+    `preparation` is another `Preparation`, for objectives that take one.
+    """
     begin(recipe, output)
     path = output / FILES_RECORD
     known, sizes = path.exists(), check_files(recipe, data, output)
     write_json(path, sizes, indent=2)
     try:
-        return recipe.kind(recipe, data, output)
+        return recipe.kind(recipe, data, output, *preparation)
     except (OSError, ValueError, *DAMAGE_ERRORS):
         if not known:
             path.unlink()
