@@ -12,7 +12,7 @@ from zoo.pretraining import Recipe, running
 beam = pytest.importorskip("zoo.beam", exc_type=ImportError)
 pytest.importorskip("apache_beam")
 
-PARTS = 3000  # bytes; the corpus has several parts
+PARTS = 2500  # bytes; the corpus has several parts
 PROCESSES = {"direct_num_workers": 2, "direct_running_mode": "multi_processing"}
 
 
@@ -20,7 +20,6 @@ def lines_of(**fields):
     return {"train": ["*.txt", "*.jsonl.gz"], "valid": ["valid.txt"], **fields}
 
 
-WORDS = {"max_characters": 8}
 RECIPES = {
     "masked_lm": tiny.recipe({"next_sentence": True}, **lines_of(unique=True)),
     "causal_rows": lines_of(
@@ -40,7 +39,7 @@ RECIPES = {
         family="elmo",
         objective={"name": "bidirectional_lm", "num_words": 50},
         config=tiny.ELMO_CONFIG,
-        stages=[[4, 3, 100]],
+        stages=[[5, 3, 100]],
     ),
     "translator": {
         "family": "transformer",
@@ -57,7 +56,7 @@ RECIPES = {
 def data(tmp_path_factory):
     """Texts, some of them twice, in files of two formats; and pairs."""
     folder = tmp_path_factory.mktemp("data")
-    tiny.write_corpus(folder / "a.txt", documents=60)
+    tiny.write_corpus(folder / "a.txt", documents=20)
     documents = (folder / "a.txt").read_text().split("\n\n")
     rows = [{"text": text} for text in (*documents[:5], "new one.\nand two", "")]
     with gzip.open(folder / "b.jsonl.gz", "wt") as file:
@@ -83,6 +82,7 @@ def prepare_twice(name, data, folder, **options):
     return contents(folder / "here"), contents(folder / "beam")
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_files_are_the_same(name, data, tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_parts, "PART_BYTES", PARTS)

@@ -11,7 +11,7 @@ import zlib
 
 import apache_beam as beam
 
-from zoo.beam.pipelines import make_options, make_runner, running
+from zoo.beam.pipelines import make_runner, running
 from zoo.data.files.corpus_parts import digest
 from zoo.files.whole_files import write_json
 from zoo.pretraining import find_recipe
@@ -28,7 +28,7 @@ def prepare(recipe, data, output, runner=None, options=None, echo=print):
     `zoo.pretraining.run` with the same recipe, data and output goes on from it. The
     files in `output` are those that it would write itself, byte for byte, whatever the
     runner and the number of workers. A document that cannot be read is left out, and
-    is named in `output/faults`.
+    is named in a file of `output` that ends in `.faults.jsonl`.
 
     The workers read `data` and write to `output`, so both are on a disk that all of
     them share, and `zoo` is installed on all of them.
@@ -86,8 +86,7 @@ class BeamPreparation(Preparation):
     def __init__(self, output, runner, options, echo):
         self.output, self.parts, self.echo = output, output / "parts", echo
         self.faults = {}
-        self._runner = make_runner(runner)
-        self._options = make_options(options)
+        self._runner, self._options = make_runner(runner, options)
         self._repeats = {}
 
     def count(self, corpus, count):
@@ -114,7 +113,7 @@ class BeamPreparation(Preparation):
         """Writes rows; see the base class."""
         name = directory.name
         pieces = self.parts / name
-        faults = self.output / "faults" / f"{name}.jsonl"
+        faults = self.output / f"{name}.faults.jsonl"
         _remove(pieces)
         arguments = corpus, write, pieces, self._find_repeats(corpus)
         with self._pipeline() as pipeline:

@@ -1,6 +1,7 @@
 """Makes the vocabulary of `FastaiTokenizer` from texts."""
 
 import collections
+import functools
 import itertools
 
 import numpy as np
@@ -52,13 +53,18 @@ def train_fastai_vocabulary(texts, size=60000, minimum_count=3):
     return [*SPECIALS, *(t for t in common if t not in SPECIALS)][:size]
 
 
+@functools.cache
+def _splitter():
+    """The graph that splits texts, which takes seconds to make."""
+    return tf.function(
+        FastaiSplitter().spans, [tf.TensorSpec([None], tf.string)], autograph=False
+    )
+
+
 def count_tokens(texts):
     """Counts the tokens of texts and files, in their order."""
     # Every text also has a token `xxbos`.
-    splitter = FastaiSplitter()
-    split = tf.function(
-        splitter.spans, [tf.TensorSpec([None], tf.string)], autograph=False
-    )
+    split = _splitter()
     counts, lines = collections.Counter(), iter(corpus_lines(texts))
     while batch := list(itertools.islice(lines, TEXTS_IN_BATCH)):
         counts["xxbos"] += len(batch)
