@@ -10,16 +10,18 @@ import shutil
 import zlib
 
 import apache_beam as beam
+import numpy as np
 
 from zoo.beam.pipelines import make_runner, running
 from zoo.data.files.corpus_parts import digest
-from zoo.files.whole_files import write_json
+from zoo.files.whole_files import replacing, write_json
 from zoo.pretraining import find_recipe
 from zoo.pretraining.preparation import Preparation
 from zoo.pretraining.running import check_recipe
 from zoo.pretraining.running import prepare as prepare_run
 
 BUCKETS = 64  # between which words and digests are divided
+PLACES = 40  # bits for the place of a word in a part, below the number of the part
 
 
 def prepare(recipe, data, output, runner=None, options=None, echo=print):
@@ -101,13 +103,15 @@ class BeamPreparation(Preparation):
                 | beam.GroupByKey()
                 | beam.Map(functools.partial(_merge_counts, folder))
             )
-        rows = [row for path in _files(folder) for row in json.loads(path.read_text())]
-        rows.sort(key=lambda row: row[:2])  # by part and place of the first occurrence
+        words, firsts, counts = [], [], []
+        for path in _files(folder):
+            for column, more in zip(
+                (words, firsts, counts), _unpack(path), strict=True
+            ):
+                column += more
         _remove(folder)
-        counts = collections.Counter()
-        for _, _, word, number, encoded in rows:
-            counts[word.encode("latin-1") if encoded else word] = number
-        return counts
+        order = np.argsort(np.array(firsts, np.int64)).tolist()
+        return collections.Counter({words[n]: counts[n] for n in order})
 
     def write(self, corpus, write, join, directory):
         """Writes rows; see the base class."""
@@ -183,25 +187,41 @@ def _new_documents(corpus, repeats, number, part, fault=lambda *place: None):
 def _count_part(corpus, count, repeats, element):
     """Yields the counts of the words of a part, divided by a hash of the words."""
     counts, buckets = count(_new_documents(corpus, repeats, *element)), {}
-    for place, (word, number) in enumerate(counts.items()):
-        encoded = isinstance(word, bytes)
-        key = word if encoded else word.encode("utf-8", "surrogatepass")
-        text = word.decode("latin-1") if encoded else word
-        row = element[0], place, text, number, encoded
-        buckets.setdefault(zlib.crc32(key) % BUCKETS, []).append(row)
-    for bucket, rows in buckets.items():
-        yield bucket, json.dumps(rows)
+    for place, (word, number) in enumerate(counts.items(), start=element[0] << PLACES):
+        key = word if isinstance(word, bytes) else word.encode("utf-8", "surrogatepass")
+        columns = buckets.setdefault(zlib.crc32(key) % BUCKETS, ([], [], []))
+        for column, value in zip(columns, (word, place, number), strict=True):
+            column.append(value)
+    for bucket, columns in buckets.items():
+        yield bucket, _pack(*columns)
 
 
 def _merge_counts(folder, element):
     """Adds the counts of the words of a bucket, and writes them."""
-    bucket, texts = element
-    merged = {}
-    for number, place, word, count, encoded in itertools.chain(*map(json.loads, texts)):
-        first, total = merged.get((word, encoded), ((number, place), 0))
-        merged[word, encoded] = min(first, (number, place)), total + count
-    rows = [(*first, w, total, e) for (w, e), (first, total) in merged.items()]
-    write_json(folder / f"{bucket}.json", rows)
+    bucket, packed = element
+    firsts, counts = {}, collections.Counter()
+    for words, places, numbers in map(_unpack, packed):
+        for word, place, number in zip(words, places, numbers, strict=True):
+            firsts[word] = min(place, firsts.get(word, place))
+            counts[word] += number
+    with replacing(folder / f"{bucket}") as temporary:
+        counts = map(counts.get, firsts)
+        temporary.write_bytes(_pack([*firsts], [*firsts.values()], [*counts]))
+
+
+def _pack(words, places, counts):
+    """Lists of words, str or bytes, and of numbers as compressed JSON."""
+    if encoded := isinstance(words[0], bytes):
+        words = [word.decode("latin-1") for word in words]
+    return zlib.compress(json.dumps([encoded, words, places, counts]).encode())
+
+
+def _unpack(packed):
+    """The inverse of `_pack`; `packed` is bytes or the path of a file."""
+    if isinstance(packed, pathlib.Path):
+        packed = packed.read_bytes()
+    encoded, words, *numbers = json.loads(zlib.decompress(packed))
+    return [word.encode("latin-1") for word in words] if encoded else words, *numbers
 
 
 def _write_part(corpus, write, pieces, repeats, element):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from zoo.data.files.document_formats import Span, find_format, read_spans
 from zoo.files.whole_files import OPENERS
 
-PART_BYTES = 2**26
+PART_BYTES = 2**25
 UTF_16 = {b"\xff\xfe", b"\xfe\xff"}  # its marks; such files are not divided
 
 

@@ -15,7 +15,7 @@ from zoo.data.streams.masking import mask_tokens
 MAX_DRAWS = 10
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
     """Two texts as ranges of tokens of a corpus.
 
