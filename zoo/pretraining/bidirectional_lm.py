@@ -47,7 +47,7 @@ class StreamPretraining(TokenDocuments, Objective):
     The vocabulary of the tokenizer is the most frequent words.
     """
 
-    name = BidirectionalLM.task_name
+    name, rows = BidirectionalLM.task_name, None
     in_parts = False
     Options = BidirectionalLMOptions
     read, join = staticmethod(read_word_corpus), staticmethod(join_word_corpora)

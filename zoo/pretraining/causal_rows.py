@@ -10,13 +10,12 @@ from zoo.data import (
     PackedRows,
     document_batches,
     tokenize_documents,
-    write_token_ids,
 )
 from zoo.data.files.document_formats import UNKNOWN_MARK
 from zoo.files.state_files import damaged, read_state
 from zoo.files.whole_files import write_json
 from zoo.pretraining.objective import StagedObjective
-from zoo.pretraining.preparation import all_documents, corpus_of, words_of
+from zoo.pretraining.preparation import corpus_of, words_of
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.text import GPT2Tokenizer, train_byte_bpe
@@ -68,13 +67,12 @@ class CausalRows(TokenDocuments, StagedObjective):
             raise damaged(path, what, error, advice) from error
 
     @staticmethod
-    def write_ids(recipe, tokenizer, parts, directory):
-        """Writes the token ids of parts; see the base class."""
+    def token_ids(recipe, tokenizer, documents):
+        """Yields the token ids of documents; see the base class."""
         first = np.array([tokenizer.end_id])
-        documents = map(_ended_lines, all_documents(parts))
-        found = tokenize_documents(documents, tokenizer)
+        found = tokenize_documents(map(_ended_lines, documents), tokenizer)
         parts = (np.concatenate([first, ids]) for ids, _ in found)
-        write_token_ids(((ids, np.array([len(ids)])) for ids in parts), directory)
+        return ((ids, np.array([len(ids)])) for ids in parts)
 
     def build(self):
         """Makes the compiled model at the start of the run."""

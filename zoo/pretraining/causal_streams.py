@@ -12,12 +12,12 @@ from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     DocumentStreams,
     document_batches,
+    tokenize_texts,
     untuned,
-    write_documents,
 )
 from zoo.data.files.document_formats import UNKNOWN_MARK
 from zoo.pretraining.objective import Objective, only_stage, rows_of_replica
-from zoo.pretraining.preparation import all_documents, corpus_of, words_of
+from zoo.pretraining.preparation import corpus_of, words_of
 from zoo.pretraining.start import finished_language_model, learn_once
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.text.english.fastai_splitting import UNKNOWN
@@ -71,11 +71,11 @@ class CausalStreams(TokenDocuments, Objective):
         return registry.tokenizer_classes(family)[0](path)
 
     @staticmethod
-    def write_ids(recipe, tokenizer, parts, directory):
-        """Writes the token ids of parts; see the base class."""
+    def token_ids(recipe, tokenizer, documents):
+        """Yields the token ids of documents; see the base class."""
         split = functools.partial(_texts, recipe.options.characters)
-        texts = itertools.chain.from_iterable(map(split, all_documents(parts)))
-        write_documents(texts, tokenizer, directory)
+        texts = itertools.chain.from_iterable(map(split, documents))
+        return tokenize_texts(texts, tokenizer)
 
     def build(self):
         """Makes the compiled model at the start of the run."""

@@ -99,6 +99,17 @@ class MaskedPretraining(StagedObjective):
             preparation.write(corpus, write, join_records, directory)
         return sorted(directory.iterdir())
 
+    @staticmethod
+    def rows(recipe, tokenizer, number, documents):
+        """Yields the training examples of all lengths; see the base class."""
+        documents, repeats = list(documents), recipe.options.repeats
+        for length in dict.fromkeys(length for length, *_ in recipe.stages):
+            for batch in example_batches(
+                recipe, tokenizer, length, repeats, number, documents
+            ):
+                for row in zip(*batch.values(), strict=True):
+                    yield dict(zip(batch, row, strict=True))
+
     def build(self):
         """Makes the compiled model at the start of the run."""
         recipe = self.recipe
@@ -175,34 +186,35 @@ def _plain_lines(document):
 
 
 def write_examples(recipe, tokenizer, length, repeats, parts, directory):
-    """Writes sharded examples of a row length.
+    """Writes sharded examples of a row length; see `zoo.pretraining.preparation`."""
+    batches = functools.partial(example_batches, recipe, tokenizer, length, repeats)
+    with replacing(directory) as temporary:
+        parts = itertools.starmap(batches, parts)
+        write_shards(parts, temporary, recipe.options.shards)
 
-    The corpus is streamed, one document after the other. A few million tokens, or the
-    longest document, are in memory at a time; see `zoo.data.pair_batches`. `parts` is
-    that of `zoo.data.files.corpus_parts.Corpus.numbered`.
+
+def example_batches(recipe, tokenizer, length, repeats, number, documents):
+    """The batches of examples of a part of a corpus; see `zoo.data.pair_batches`.
+
+    The documents are streamed. A few million tokens, or the longest document, are in
+    memory at a time.
     """
     config = {**tokenizer.get_config(), "specials_in_text": True}
     marked = WordPieceTokenizer.from_config(config)  # [UNK] of WikiText is one token
-
-    def batches(number, documents):
-        sentences = (
-            [sentence for line in document for sentence in split_sentences(line)]
-            for document in documents
-        )
-        return pair_batches(
-            tokenize_documents(sentences, marked),
-            tokenizer,
-            length,
-            recipe.seed,
-            repeats,
-            part=number,
-            max_predictions=max_predictions(length),
-            whole_words=recipe.options.whole_words,
-        )
-
-    with replacing(directory) as temporary:
-        batches = itertools.starmap(batches, parts)
-        write_shards(batches, temporary, recipe.options.shards)
+    sentences = (
+        [sentence for line in document for sentence in split_sentences(line)]
+        for document in documents
+    )
+    return pair_batches(
+        tokenize_documents(sentences, marked),
+        tokenizer,
+        length,
+        recipe.seed,
+        repeats,
+        part=number,
+        max_predictions=max_predictions(length),
+        whole_words=recipe.options.whole_words,
+    )
 
 
 def max_predictions(length):

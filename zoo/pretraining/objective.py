@@ -28,6 +28,9 @@ class Objective:
     """
 
     prepares, in_parts = False, True
+    # A function of a recipe, a tokenizer, the number of a part and its documents to an
+    # iterator of rows, dicts of arrays; None if rows are not made of documents.
+    rows = None
 
     @staticmethod
     def check(recipe):

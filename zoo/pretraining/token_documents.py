@@ -4,8 +4,12 @@ import functools
 
 import numpy as np
 
-from zoo.data.streams.document_streams import join_token_ids, read_token_ids
-from zoo.pretraining.preparation import HERE, corpus_of
+from zoo.data.streams.document_streams import (
+    join_token_ids,
+    read_token_ids,
+    write_token_ids,
+)
+from zoo.pretraining.preparation import HERE, all_documents, corpus_of
 from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import make_optimizer, start_model, start_tokenizer
 from zoo.tasks import CausalLM
@@ -40,9 +44,22 @@ class TokenDocuments:
         raise NotImplementedError
 
     @staticmethod
-    def write_ids(recipe, tokenizer, parts, directory):
-        """Writes the token ids of parts, see `zoo.pretraining.preparation`."""
+    def token_ids(recipe, tokenizer, documents):
+        """Yields the token ids of documents, see `zoo.data.write_token_ids`."""
         raise NotImplementedError
+
+    @classmethod
+    def write_ids(cls, recipe, tokenizer, parts, directory):
+        """Writes the token ids of parts, see `zoo.pretraining.preparation`."""
+        ids = cls.token_ids(recipe, tokenizer, all_documents(parts))
+        write_token_ids(ids, directory)
+
+    @classmethod
+    def rows(cls, recipe, tokenizer, number, documents):
+        """Yields the token ids of each text; see `Objective.rows`."""
+        for ids, sizes in cls.token_ids(recipe, tokenizer, documents):
+            for row in np.split(ids, np.cumsum(sizes)[:-1]):
+                yield {"token_ids": row}
 
     def held_out_batches(self, model, corpus):
         """The batches of a held-out file, each token once."""
