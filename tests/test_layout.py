@@ -29,6 +29,7 @@ BELOW_TASKS = {
 }
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 ABOVE_TASKS = {"registry", "pretraining", "programs", "beam", "commands", "__init__"}
+PROGRAMS_TOO = BELOW_REGISTRY | {"registry", "pretraining", "programs"}
 EVERYTHING = BELOW_REGISTRY | ABOVE_TASKS
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -58,7 +59,7 @@ RULES = {
     "checkpoint": (set(), {"numpy", *FORMATS}),
     "evaluation": (set(), {"numpy", *OFFICIAL_METRICS}),
     "presets": ({"checkpoint"}, {"safetensors", "huggingface_hub", "kagglehub"}),
-    "data": ({"ragged_rows"}, {"tensorflow", "numpy"}),
+    "data": ({"ragged_rows"}, {"tensorflow", "numpy", "google"}),
     "serving": (set(), {*ENGINE, "google"}),
     "backbone": ({"layers", "presets", "checkpoint", "family"}, {"keras"}),
     # Weights become arrays that are written to a file.
@@ -83,11 +84,7 @@ RULES = {
     "programs": (BELOW_REGISTRY | {"registry", "__version__"}, ENGINE),
     "programs/vectors/text_vectors": ({*BELOW_REGISTRY, "registry"}, ENGINE | {"tqdm"}),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
-    "beam": (
-        BELOW_REGISTRY | {"registry", "pretraining"},
-        ENGINE | {"apache_beam", "tensorflow_text"},
-    ),
-    "data/files/document_formats": (set(), {"tensorflow", "google"}),
+    "beam": (PROGRAMS_TOO, {*ENGINE, "apache_beam", "tensorflow_text"}),
     "data/files/table_files": (set(), {"pyarrow"}),
     "data/files/table_writing": (set(), {"pyarrow"}),
     "commands": (EVERYTHING, {"click"}),

@@ -265,24 +265,6 @@ def parse_options(context, parameter, values):
     return check_numbers(found)
 
 
-def parse_runner_options(context, parameter, values):
-    """A callback of click, which returns a dict of the arguments `NAME=VALUE`.
-
-    Raises:
-        ValueError: if a value has another form.
-    """
-    found = {}
-    for text in values:
-        name, sign, value = text.removeprefix("--").partition("=")
-        if not sign or not name:
-            raise ValueError(
-                f"`--runner-option` must be NAME=VALUE. Received: {text!r}. An example "
-                "is direct_num_workers=2."
-            )
-        found.setdefault(name, []).append(value)
-    return {name: v[0] if len(v) == 1 else v for name, v in found.items()}
-
-
 def parse_weights(context, parameter, values):
     """A callback of click, which returns "balanced", a dict of `LABEL=WEIGHT` or None.
 

@@ -64,6 +64,24 @@ def read_recipe(name, family, fields):
     return dataclasses.replace(recipe, **given)
 
 
+def parse_runner_options(context, parameter, values):
+    """A callback of click, which returns a dict of the arguments `NAME=VALUE`.
+
+    Raises:
+        ValueError: if a value has another form.
+    """
+    found = {}
+    for text in values:
+        name, sign, value = text.removeprefix("--").partition("=")
+        if not sign or not name:
+            raise ValueError(
+                f"`--runner-option` must be NAME=VALUE. Received: {text!r}. An example "
+                "is direct_num_workers=2."
+            )
+        found.setdefault(name, []).append(value)
+    return {name: v[0] if len(v) == 1 else v for name, v in found.items()}
+
+
 @click.command()
 @RUN_DATA
 @arguments.output_path(
@@ -80,7 +98,7 @@ def read_recipe(name, family, fields):
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=arguments.parse_runner_options,
+    callback=parse_runner_options,
     help="A pipeline option of Apache Beam, such as direct_num_workers=2. May be "
     "repeated.",
 )

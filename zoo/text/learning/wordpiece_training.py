@@ -38,8 +38,7 @@ def train_wordpiece(
 
     Args:
         texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`. A str is a text. A
-            path is a UTF-8 file with any number of lines, plain, `.gz` or `.xz`. Or
-            their counts, a `collections.Counter`.
+            path is a UTF-8 file with any number of lines, plain, `.gz` or `.xz`.
         vocabulary_size: int, maximum number of tokens, special ones included.
         lowercase: bool, as in the tokenizer.
         character_coverage: float in (0, 1], share of the characters in the corpus that
