@@ -5,6 +5,7 @@ import functools
 import hashlib
 import itertools
 import json
+import os
 import pathlib
 import shutil
 import zlib
@@ -99,9 +100,9 @@ class BeamPreparation(Preparation):
         with self._pipeline() as pipeline:
             _ = (
                 self._parts(pipeline, corpus)
-                | beam.FlatMap(functools.partial(_count_part, *arguments))
+                | "count" >> beam.FlatMap(functools.partial(_count_part, *arguments))
                 | beam.GroupByKey()
-                | beam.Map(functools.partial(_merge_counts, folder))
+                | "merge" >> beam.Map(functools.partial(_merge_counts, folder))
             )
         words, firsts, counts = [], [], []
         for path in _files(folder):
@@ -117,22 +118,21 @@ class BeamPreparation(Preparation):
         """Writes rows; see the base class."""
         name = directory.name
         pieces = self.parts / name
-        faults = self.output / f"{name}.faults.jsonl"
+        noted, faults = (d / f"{name}.faults.jsonl" for d in (self.parts, self.output))
         _remove(pieces)
         arguments = corpus, write, pieces, self._find_repeats(corpus)
         with self._pipeline() as pipeline:
-            found = self._parts(pipeline, corpus) | beam.FlatMap(
+            written = self._parts(pipeline, corpus) | "write" >> beam.FlatMap(
                 functools.partial(_write_part, *arguments)
             ).with_outputs("faults", main="numbers")
-            _ = found.faults | beam.io.WriteToText(
-                str(faults), num_shards=1, shard_name_template=""
+            _ = written.faults | beam.io.WriteToText(
+                str(noted), num_shards=1, shard_name_template=""
             )
-        with open(faults, "rb") as file:
+        with open(noted, "rb") as file:
             self.faults[name] = sum(1 for _ in file)
         if self.faults[name]:
+            os.replace(noted, faults)
             self.echo(f"{name}: {self.faults[name]} documents left out, see {faults}")
-        else:
-            faults.unlink()
         if not _files(pieces):
             raise ValueError(
                 "The files of a recipe must have documents that can be read. Received: "
@@ -164,11 +164,12 @@ class BeamPreparation(Preparation):
             with self._pipeline() as pipeline:
                 _ = (
                     self._parts(pipeline, corpus)
-                    | beam.FlatMap(functools.partial(_digest_part, corpus))
+                    | "digest" >> beam.FlatMap(functools.partial(_digest_part, corpus))
                     | "by digest" >> beam.GroupByKey()
                     | beam.FlatMap(_find_repeated)
                     | "by part" >> beam.GroupByKey()
-                    | beam.MapTuple(functools.partial(_write_repeats, folder))
+                    | "write"
+                    >> beam.MapTuple(functools.partial(_write_repeats, folder))
                 )
             self._repeats[key] = folder
         return folder

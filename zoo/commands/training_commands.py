@@ -109,6 +109,8 @@ def prepare(data, output, recipe, runner, options, **fields):
 
     `zoo pretrain` with the same options goes on from it.
     """
+    # Text needs no GPU, whose memory the first of several processes would take.
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
     from zoo import beam
 
     recipe = read_recipe(recipe, None, fields)

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Callable
 
 from zoo.data.files.document_formats import Span, find_format, read_spans
-from zoo.files.whole_files import OPENERS
+from zoo.files.whole_files import OPENERS, open_any
 
 PART_BYTES = 2**25
 UTF_16 = {b"\xff\xfe", b"\xfe\xff"}  # its marks; such files are not divided
@@ -73,7 +73,7 @@ class Corpus:
         if divides is None or path.suffix in OPENERS or size <= PART_BYTES:
             return [Span(path)]
         edges = [0]
-        with open(path, "rb") as file:
+        with open_any(path) as file:
             if file.read(2) in UTF_16:
                 return [Span(path)]
             for place in range(PART_BYTES, size, PART_BYTES):
