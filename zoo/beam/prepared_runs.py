@@ -65,7 +65,8 @@ def prepare(recipe, data, output, runner=None, options=None, echo=print):
             f"language models and of translators. Received: {recipe.kind.name}. Use "
             "`zoo pretrain`, which prepares it."
         )
-    output = pathlib.Path(output)
+    # Workers may have another working directory.
+    data, output = (pathlib.Path(path).absolute() for path in (data, output))
     preparation = BeamPreparation(output, runner, options or {}, echo)
     check_recipe(recipe, data, output, 1)
     output.mkdir(parents=True, exist_ok=True)
