@@ -1,10 +1,12 @@
 """What Apache Beam prepares is what `zoo pretrain` prepares, byte for byte."""
 
+import dataclasses
 import gzip
 import json
 
 import pytest
 import tiny
+from command_line import run
 
 from zoo.data.files import corpus_parts
 from zoo.pretraining import Recipe, running
@@ -151,6 +153,24 @@ def test_runners_and_options_are_checked(case, data, tmp_path):
     with pytest.raises(ValueError, match=message) as caught:
         beam.prepare(Recipe(**RECIPES["causal_rows"]), data, tmp_path, **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_the_command_prepares_for_the_next_one(data, tmp_path, monkeypatch):
+    """The same fields of the recipe may be given to both."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    (tmp_path / "r.json").write_text(json.dumps(RECIPES["translator"]))
+    arguments = ["--data", data, "--output", tmp_path / "run", "--seed", 3]
+    arguments += ["--recipe", tmp_path / "r.json"]
+    message = run("prepare", *arguments, "--runner-option", "x", code=1)
+    assert "`--runner-option` must be NAME=VALUE. Received: 'x'." in message
+    one = ("--runner-option", "direct_num_workers=1")
+    assert run("prepare", *arguments, *one).split() == [
+        str(tmp_path / "run" / "examples" / "train.tsv")
+    ]
+    recipe = dataclasses.replace(Recipe(**RECIPES["translator"]), seed=3)
+    running.prepare(recipe, data, tmp_path / "run")
+    assert not (tmp_path / "run" / "parts").exists()
 
 
 def test_texts_are_needed(tmp_path):

@@ -57,7 +57,8 @@ def find_format(path):
     """The `Format` of a file by its name; plain text if the suffix is another one."""
     path = pathlib.Path(path)
     plain = path.with_suffix("") if path.suffix in OPENERS else path
-    return FORMATS[".tokens" if ".tokens" in path.suffixes else plain.suffix.lower()]
+    suffix = ".tokens" if ".tokens" in path.suffixes else plain.suffix.lower()
+    return FORMATS.get(suffix, PLAIN)
 
 
 def read_spans(spans, formats=find_format, fault=None):
@@ -199,25 +200,17 @@ def _conversions(span, errors):
                 yield f"record {number}", body
 
 
-class _Formats(dict):
-    """Formats by suffix; every other suffix is that of plain text."""
-
-    def __missing__(self, suffix):
-        return Format(_paragraphs, divides=lambda line: not line.strip())
-
-
-FORMATS = _Formats(
-    {
-        ".tokens": Format(
-            _articles,
-            divides=lambda line: line.startswith(b" = ") and line[3:5] != b"= ",
-        ),
-        **dict.fromkeys(
-            (".jsonl", ".ndjson"),
-            Format(numbered_lines, _parse_json, lambda line: True),
-        ),
-        ".parquet": Format(_table_rows, _checked),
-        ".tfrecord": Format(_examples, _parse_example),
-        ".wet": Format(_conversions, bytes.decode),
-    }
-)
+PLAIN = Format(_paragraphs, divides=lambda line: not line.strip())
+FORMATS = {
+    ".tokens": Format(
+        _articles,
+        divides=lambda line: line.startswith(b" = ") and line[3:5] != b"= ",
+    ),
+    **dict.fromkeys(
+        (".jsonl", ".ndjson"),
+        Format(numbered_lines, _parse_json, lambda line: True),
+    ),
+    ".parquet": Format(_table_rows, _checked),
+    ".tfrecord": Format(_examples, _parse_example),
+    ".wet": Format(_conversions, bytes.decode),
+}
