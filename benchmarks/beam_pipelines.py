@@ -9,7 +9,7 @@ each turn, and compares the sums of the times.
 - `prepare` makes the vocabulary and the examples of a shipped recipe from the books,
   repeated with other words until they have so many gigabytes: by `zoo pretrain`, by
   `zoo prepare`, and by `zoo prepare` with two processes. Its memory is that of the
-  process that needs most.
+  process that needs most. The seconds of all processors do not depend on other load.
 - `embed` computes the vectors of paragraphs by `zoo.embed`, and by `zoo.beam.Embed`
   with the export of the same preset. Both load the model. The vectors must be the same.
 """
@@ -74,7 +74,7 @@ def write_corpus(data, path, size):
 
 
 def time_preparation(arguments, folder):
-    """Seconds for the vocabulary and the rows, and the peak in MiB, a dict."""
+    """Seconds for the vocabulary and the rows, those of processors, and the peak."""
     output = pathlib.Path(tempfile.mkdtemp(dir=folder))
     arguments = [*arguments, "--data", folder, "--output", output]
     arguments += ["--recipe", folder / "recipe.json"]
@@ -98,6 +98,7 @@ def time_preparation(arguments, folder):
     return {
         "vocabulary_s": round(learned - begin, 1),
         "rows_s": round(end - learned, 1),
+        "cpu_s": round(usage.ru_utime + usage.ru_stime, 1),
         "peak_mib": round(usage.ru_maxrss / 1024),
         "examples_gb": round(sum(p.stat().st_size for p in rows.iterdir()) / 1e9, 3),
     }
@@ -119,7 +120,9 @@ def compare_preparations(data, gigabytes, turns):
             sums[name].update(found)
         for name in PEERS:
             ours, theirs = sums[name], sums["zoo pretrain"]
-            ratios = {k: theirs[k] / ours[k] for k in ("vocabulary_s", "rows_s")}
+            ratios = {
+                k: theirs[k] / ours[k] for k in ("vocabulary_s", "rows_s", "cpu_s")
+            }
             print(name, {k: round(ratio, 2) for k, ratio in ratios.items()})
 
 
