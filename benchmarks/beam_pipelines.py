@@ -119,10 +119,8 @@ def compare_preparations(data, gigabytes, turns):
             print(json.dumps({"peer": name, "corpus_gb": gigabytes, **found}))
             sums[name].update(found)
         for name in PEERS:
-            ours, theirs = sums[name], sums["zoo pretrain"]
-            ratios = {
-                k: theirs[k] / ours[k] for k in ("vocabulary_s", "rows_s", "cpu_s")
-            }
+            parts = "vocabulary_s", "rows_s", "cpu_s"
+            ratios = {k: sums["zoo pretrain"][k] / sums[name][k] for k in parts}
             print(name, {k: round(ratio, 2) for k, ratio in ratios.items()})
 
 
