@@ -131,7 +131,10 @@ def compare_vectors(data, count, turns, preset):
     import zoo
 
     paragraphs = (line.strip() for line in read_books(data) if line.strip())
-    texts = list(itertools.islice(dict.fromkeys(paragraphs), count))
+    texts = {}
+    while len(texts) < count:
+        texts[next(paragraphs)] = None
+    texts = list(texts)
     seconds = collections.Counter()
     with tempfile.TemporaryDirectory() as directory:
         export, found = f"{directory}/export", f"{directory}/vectors"
