@@ -102,6 +102,7 @@ setup(
         "gpu": [f"tensorflow[and-cuda]{TESTED}"],
         "tpu": [f"tensorflow-tpu{TESTED}"],
         "jax": ["jax>=0.6"],
+        "beam": ["apache-beam>=2.77", "pyarrow>=18"],
         "kaggle": ["kagglehub>=0.3"],
         # The runtimes and the converter of `zoo guide mobile`, on TensorFlow 2.21.
         "mobile": [

@@ -150,7 +150,9 @@ LAZY = [
 @pytest.mark.parametrize("path", LAZY, ids=lambda path: path.parent.name)
 def test_a_lazy_module_lists_its_names(path):
     module = importlib.import_module(".".join(path.parent.relative_to(ROOT).parts))
-    assert dir(module) == sorted(module.__all__) and len(LAZY) == 5
+    assert dir(module) == sorted(module.__all__) and len(LAZY) == 6
+    if path.parent.name == "beam":
+        pytest.importorskip("apache_beam")
     for name in module.__all__:
         getattr(module, name)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

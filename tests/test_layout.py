@@ -28,7 +28,8 @@ BELOW_TASKS = {
     *("serving", "generation", "training", "family", "files", "ragged_rows"),
 }
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
-ABOVE_TASKS = {"registry", "pretraining", "programs", "commands", "__init__"}
+ABOVE_TASKS = {"registry", "pretraining", "programs", "beam", "commands", "__init__"}
+PROGRAMS_TOO = BELOW_REGISTRY | {"registry", "pretraining", "programs"}
 EVERYTHING = BELOW_REGISTRY | ABOVE_TASKS
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -59,7 +60,7 @@ RULES = {
     "checkpoint": (set(), {"numpy", *FORMATS}),
     "evaluation": (set(), {"numpy", *OFFICIAL_METRICS}),
     "presets": ({"checkpoint"}, {"safetensors", "huggingface_hub", "kagglehub"}),
-    "data": ({"ragged_rows"}, {"tensorflow", "numpy"}),
+    "data": ({"ragged_rows"}, {"tensorflow", "numpy", "google"}),
     "serving": (set(), {*ENGINE, "google"}),
     "backbone": ({"layers", "presets", "checkpoint", "family"}, {"keras"}),
     # Weights become arrays that are written to a file.
@@ -84,6 +85,7 @@ RULES = {
     "programs": (BELOW_REGISTRY | {"registry", "__version__"}, ENGINE),
     "programs/vectors/text_vectors": ({*BELOW_REGISTRY, "registry"}, ENGINE | {"tqdm"}),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
+    "beam": (PROGRAMS_TOO, {*ENGINE, "apache_beam", "tensorflow_text"}),
     "data/files/table_files": (set(), {"pyarrow"}),
     "data/files/table_writing": (set(), {"pyarrow"}),
     "commands": (EVERYTHING, {"click"}),
@@ -93,7 +95,7 @@ RULES = {
 # Where a family or a task is data, no module may ask which one it has.
 GENERIC = {
     *("tasks", "data", "registry", "programs", "pretraining", "backbone"),
-    *("training", "visualize", "generation", "presets", "family", "commands"),
+    *("training", "visualize", "generation", "presets", "family", "commands", "beam"),
 }
 # These import other packages, which may be absent, by name.
 OPTIONAL = ("zoo/evaluation/glue_scores.py", "zoo/commands/main.py")

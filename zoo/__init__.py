@@ -38,6 +38,7 @@ _PLACES = {
     "transfer_vocabulary": "zoo.programs.vocabulary.vocabulary_transfer",
 }
 _MODULES = (
+    "beam",
     "checkpoint",
     "data",
     "evaluation",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, overload
 import keras
 import numpy.typing as npt
 
+from zoo import beam as beam
 from zoo import checkpoint as checkpoint
 from zoo import data as data
 from zoo import evaluation as evaluation

@@ -7,34 +7,36 @@ import click
 
 from zoo.commands import arguments, devices
 
-
-@click.command()
-@click.argument("family", required=False)
-@arguments.path_option(
-    "--data", "Directory with the training files.", arguments.check_run_data
-)
-@arguments.output_path(
-    "Directory for the vocabulary, the checkpoint, the log and the preset.",
-    arguments.check_new_folder,
-    required=False,
-)
-@click.option(
+RECIPE = click.option(
     "--recipe",
     default="bert_mini_en_uncased_books",
     show_default=True,
     callback=arguments.check_recipe_name,
     help="The name of a shipped preset, or a JSON file.",
 )
+DATA_HELP = "Directory with the training files."
+RUN_SEED = arguments.seed_option(
+    "the weights, the order of the texts, and the masks; by default that of the recipe",
+    None,
+)
+
+
+@click.command()
+@click.argument("family", required=False)
+@arguments.path_option("--data", DATA_HELP, arguments.check_run_data)
+@arguments.output_path(
+    "Directory for the vocabulary, the checkpoint, the log and the preset.",
+    arguments.check_new_folder,
+    required=False,
+)
+@RECIPE
 @arguments.number_option(
     "--every",
     "Updates between checkpoints; by default about 100. If it does not divide the "
     "updates of the recipe, a number near it is used. A run that continues has the "
     "same number. The weights depend on it if the recipe has `average`.",
 )
-@arguments.seed_option(
-    "the weights, the order of the texts, and the masks; by default that of the recipe",
-    None,
-)
+@RUN_SEED
 @click.option("--tensorboard", is_flag=True, help="Also log to OUTPUT/tensorboard.")
 @click.option(
     "--dry-run",
@@ -55,9 +57,7 @@ def pretrain(family, data, output, recipe, every, tensorboard, dry_run, **fields
 
     count = fields.pop("devices", None) or 1
     memory = {"accumulate": fields.pop("accumulate") or 1, "remat": fields.pop("remat")}
-    recipe = pretraining.find_recipe(recipe, family)
-    given = {name: value for name, value in fields.items() if value is not None}
-    recipe = dataclasses.replace(recipe, **given)
+    recipe = read_recipe(recipe, family, fields)
     if dry_run:
         click.echo(pretraining.cost_table(recipe, count, **memory))
         return
@@ -66,6 +66,68 @@ def pretrain(family, data, output, recipe, every, tensorboard, dry_run, **fields
         click.echo(f"checkpoints: --every {interval}")
     pretraining.run(recipe, data, output, interval, tensorboard, **memory)
     click.echo(os.path.join(output, "preset"))
+
+
+def read_recipe(name, family, fields):
+    """A recipe with other values of the fields that are not None."""
+    from zoo import pretraining
+
+    recipe = pretraining.find_recipe(name, family)
+    given = {name: value for name, value in fields.items() if value is not None}
+    return dataclasses.replace(recipe, **given)
+
+
+def parse_runner_options(context, parameter, values):
+    """A callback of click, which returns a dict of the arguments `NAME=VALUE`.
+
+    Raises:
+        ValueError: if a value has another form.
+    """
+    found = {}
+    for text in values:
+        name, sign, value = text.removeprefix("--").partition("=")
+        if not sign or not name:
+            raise ValueError(
+                f"`--runner-option` must be NAME=VALUE. Received: {text!r}. An example "
+                "is direct_num_workers=2."
+            )
+        found.setdefault(name, []).append(value)
+    return {name: v[0] if len(v) == 1 else v for name, v in found.items()}
+
+
+@click.command()
+@arguments.path_option("--data", DATA_HELP, arguments.check_run_data, True)
+@arguments.output_path(
+    "Directory of the run, which all workers can write to.", arguments.check_new_folder
+)
+@RECIPE
+@click.option(
+    "--runner",
+    help="A runner of Apache Beam, such as DataflowRunner, FlinkRunner or SparkRunner. "
+    "By default the text is prepared in this process.",
+)
+@click.option(
+    "--runner-option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=parse_runner_options,
+    help="A pipeline option of Apache Beam, such as direct_num_workers=2. May be "
+    "repeated.",
+)
+@RUN_SEED
+@arguments.DTYPE
+def prepare(data, output, recipe, runner, options, **fields):
+    """Prepare the text of a recipe with Apache Beam.
+
+    `zoo pretrain` with the same options goes on from it.
+    """
+    # Text needs no GPU, whose memory the first of several processes would take.
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+    from zoo import beam
+
+    recipe = read_recipe(recipe, None, fields)
+    beam.prepare(recipe, data, output, runner, options, click.echo)
 
 
 @click.command()
@@ -225,4 +287,4 @@ def check_options_of_recipe(preset, recipe, options):
             raise click.UsageError(f"--{flag} needs --recipe.")
 
 
-COMMANDS = (pretrain, finetune)
+COMMANDS = (prepare, pretrain, finetune)

@@ -63,23 +63,28 @@ def open_any(path, mode="rb", **options):
 
 
 @contextlib.contextmanager
-def open_text(path, newline=None):
+def open_text(path, newline=None, span=(0, None), errors="strict"):
     """Opens a file of text for reading, see `open_any`.
 
     It is in UTF-8, or in UTF-16 with a byte order mark. The mark is left out. OSError
     if there is no such file, or it is a directory. ValueError in the block if it is
-    damaged or has another encoding; the message names the byte and the line.
+    damaged or has another encoding; the message names the byte and the line. `span` is
+    its first byte and its end, which are between lines; `errors` is that of `open`.
     """
     path = local_path(path)
     encoding = "utf-8-sig"
     try:
         with open_any(path) as file:
+            if span[1] is not None:
+                file.seek(span[0])
+                file = io.BufferedReader(io.BytesIO(file.read(span[1] - span[0])))
             first = file.peek(2)[:2]
             if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
                 encoding = "utf-16"
             elif first.count(0) == 1:  # UTF-16 without a mark
                 raise _encoding_error(path, 0, first.find(0), 1, "UTF-16")
-            with io.TextIOWrapper(file, encoding, newline=newline) as text:
+            encoding = "utf-8" if span[0] else encoding
+            with io.TextIOWrapper(file, encoding, errors, newline) as text:
                 yield text
     except IsADirectoryError as error:
         raise IsADirectoryError(f"{path} is a directory. Give its files.") from error
@@ -320,6 +325,14 @@ def _remove(path):
             shutil.rmtree(path)
         else:
             path.unlink()
+
+
+def join_files(paths, output):
+    """Writes a file with the contents of several, one after the other."""
+    with replacing(output) as temporary, open(temporary, "wb") as joined:
+        for path in paths:
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, joined)
 
 
 def write_json(path, value, **options):

@@ -7,14 +7,15 @@ from zoo.backbone.config import check_options, naming
 from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     TokenStreams,
-    read_documents,
     read_word_corpus,
     split_sentences,
     stream_batches,
     untuned,
     write_word_corpus,
 )
+from zoo.data.files.word_corpus import join_word_corpora
 from zoo.pretraining.objective import Objective, only_stage, rows_of_replica
+from zoo.pretraining.preparation import all_documents
 from zoo.pretraining.start import finished_model, make_optimizer, start_model
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.tasks import BidirectionalLM
@@ -46,15 +47,15 @@ class StreamPretraining(TokenDocuments, Objective):
     The vocabulary of the tokenizer is the most frequent words.
     """
 
-    name = BidirectionalLM.task_name
+    name, rows = BidirectionalLM.task_name, None
     in_parts = False
     Options = BidirectionalLMOptions
-    read = staticmethod(read_word_corpus)
+    read, join = staticmethod(read_word_corpus), staticmethod(join_word_corpora)
     task = BidirectionalLM
 
-    def __init__(self, recipe, data, output):
+    def __init__(self, recipe, *places):
         ((self.steps, self.rows, _),) = recipe.stages
-        super().__init__(recipe, data, output)
+        super().__init__(recipe, *places)
         for corpus in self.held_out.values():
             self.streams(corpus, EVALUATION_STEPS, None)  # raises if it is too short
 
@@ -78,15 +79,16 @@ class StreamPretraining(TokenDocuments, Objective):
         words = self.prepare("train", paths).words[: self.recipe.options.num_words]
         return make_tokenizer(self.recipe, vocabulary=words)
 
-    def write_ids(self, paths, directory):
-        """Writes the word corpus of some files; see the base class."""
+    @staticmethod
+    def write_ids(recipe, tokenizer, parts, directory):
+        """Writes the word corpus of parts; see the base class."""
         sentences = (
             sentence
-            for document in read_documents(paths)
+            for document in all_documents(parts)
             for line in document
             for sentence in split_sentences(line)
         )
-        write_word_corpus(sentences, self.tokenizer, directory)
+        write_word_corpus(sentences, tokenizer, directory)
 
     def build(self):
         """Makes the compiled model at the start of the run."""

@@ -9,14 +9,13 @@ from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     PackedRows,
     document_batches,
-    read_documents,
     tokenize_documents,
-    write_token_ids,
 )
-from zoo.data.files.corpus import UNKNOWN_MARK
+from zoo.data.files.document_formats import UNKNOWN_MARK
 from zoo.files.state_files import damaged, read_state
 from zoo.files.whole_files import write_json
 from zoo.pretraining.objective import StagedObjective
+from zoo.pretraining.preparation import corpus_of, words_of
 from zoo.pretraining.start import finished_language_model
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.text import GPT2Tokenizer, train_byte_bpe
@@ -55,9 +54,10 @@ class CausalRows(TokenDocuments, StagedObjective):
         path = output / "vocabulary.json"
         if not path.exists():
             files = paths[: self.recipe.options.vocabulary_files]
-            lines = (line for document in self._documents(files) for line in document)
+            corpus = corpus_of(self.recipe, files)
+            pieces = words_of(self.preparation, corpus, "byte_bpe", _ended_lines)
             size = self.recipe.config_value("vocabulary_size")
-            write_json(path, train_byte_bpe(lines, size), ensure_ascii=False)
+            write_json(path, train_byte_bpe(pieces, size), ensure_ascii=False)
         what, advice = "the vocabulary of a run", "Remove it, and it is made again."
         found = read_state(path, what, [[str]], advice)
         try:
@@ -67,17 +67,12 @@ class CausalRows(TokenDocuments, StagedObjective):
             raise damaged(path, what, error, advice) from error
 
     @staticmethod
-    def _documents(paths):
-        """Yields the lines of each document, with their line breaks."""
-        for document in read_documents(paths):
-            yield [f"{line.replace(UNKNOWN_MARK, UNKNOWN)}\n" for line in document]
-
-    def write_ids(self, paths, directory):
-        """Writes the token ids of some files; see the base class."""
-        first = np.array([self.tokenizer.end_id])
-        found = tokenize_documents(self._documents(paths), self.tokenizer)
+    def token_ids(recipe, tokenizer, documents):
+        """Yields the token ids of documents; see the base class."""
+        first = np.array([tokenizer.end_id])
+        found = tokenize_documents(map(_ended_lines, documents), tokenizer)
         parts = (np.concatenate([first, ids]) for ids, _ in found)
-        write_token_ids(((ids, np.array([len(ids)])) for ids in parts), directory)
+        return ((ids, np.array([len(ids)])) for ids in parts)
 
     def build(self):
         """Makes the compiled model at the start of the run."""
@@ -104,3 +99,8 @@ class CausalRows(TokenDocuments, StagedObjective):
         """Makes the model for texts, with the config for fine-tuning."""
         length = model.sequence_length
         return finished_language_model(self.recipe, model, sequence_length=length)
+
+
+def _ended_lines(document):
+    """The lines of a document, with their line breaks."""
+    return [f"{line.replace(UNKNOWN_MARK, UNKNOWN)}\n" for line in document]

@@ -1,6 +1,8 @@
 """Pretraining of recurrent causal language models, on contiguous streams."""
 
 import dataclasses
+import functools
+import itertools
 
 import numpy as np
 import tensorflow as tf
@@ -10,12 +12,12 @@ from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     DocumentStreams,
     document_batches,
-    read_documents,
+    tokenize_texts,
     untuned,
-    write_documents,
 )
-from zoo.data.files.corpus import UNKNOWN_MARK
+from zoo.data.files.document_formats import UNKNOWN_MARK
 from zoo.pretraining.objective import Objective, only_stage, rows_of_replica
+from zoo.pretraining.preparation import corpus_of, words_of
 from zoo.pretraining.start import finished_language_model, learn_once
 from zoo.pretraining.token_documents import TokenDocuments
 from zoo.text.english.fastai_splitting import UNKNOWN
@@ -47,9 +49,9 @@ class CausalStreams(TokenDocuments, Objective):
     in_parts = False
     Options = CausalStreamsOptions
 
-    def __init__(self, recipe, data, output):
+    def __init__(self, recipe, *places):
         ((self.steps, self.rows, _),) = recipe.stages
-        super().__init__(recipe, data, output)
+        super().__init__(recipe, *places)
         for corpus in (self.corpus, *self.held_out.values()):  # before the training
             DocumentStreams(*corpus, self.rows, self.steps, seed=None)
 
@@ -67,27 +69,19 @@ class CausalStreams(TokenDocuments, Objective):
 
     def learn_tokenizer(self, paths, output):
         """Makes the tokenizer; see the base class."""
-        path = output / "vocabulary.json"
-        learn_once(self.recipe, self._texts(paths), "fastai", path)
+        path, corpus = output / "vocabulary.json", corpus_of(self.recipe, paths)
+        texts = functools.partial(_texts, self.recipe.options.characters)
+        arguments = self.preparation, corpus, "fastai", texts
+        learn_once(self.recipe, lambda: words_of(*arguments), "fastai", path)
         family = registry.FAMILIES[self.recipe.family]
         return registry.tokenizer_classes(family)[0](path)
 
-    def _texts(self, paths):
-        """Yields the texts of documents, with `xxunk` for unknown words."""
-        for document in read_documents(paths):
-            lines, size = [], 0
-            for line in document:
-                lines.append(line.replace(UNKNOWN_MARK, UNKNOWN))
-                size += len(line)
-                if size >= self.recipe.options.characters:
-                    yield "\n".join(lines)
-                    lines, size = [], 0
-            if lines:
-                yield "\n".join(lines)
-
-    def write_ids(self, paths, directory):
-        """Writes the token ids of some files; see the base class."""
-        write_documents(self._texts(paths), self.tokenizer, directory)
+    @staticmethod
+    def token_ids(recipe, tokenizer, documents):
+        """Yields the token ids of documents; see the base class."""
+        split = functools.partial(_texts, recipe.options.characters)
+        texts = itertools.chain.from_iterable(map(split, documents))
+        return tokenize_texts(texts, tokenizer)
 
     def build(self):
         """Makes the compiled model at the start of the run."""
@@ -114,3 +108,16 @@ class CausalStreams(TokenDocuments, Objective):
     def finished(self, model):
         """Makes the model for texts, with the config for fine-tuning."""
         return finished_language_model(self.recipe, model)
+
+
+def _texts(characters, document):
+    """Yields the texts of a document, with `xxunk` for unknown words."""
+    lines, size = [], 0
+    for line in document:
+        lines.append(line.replace(UNKNOWN_MARK, UNKNOWN))
+        size += len(line)
+        if size >= characters:
+            yield "\n".join(lines)
+            lines, size = [], 0
+    if lines:
+        yield "\n".join(lines)

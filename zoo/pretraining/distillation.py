@@ -108,7 +108,7 @@ class Distillation(StagedObjective):
             if found:
                 texts[pattern] = self._read(found, pattern)
         lines = itertools.chain(*map(self._repeated, texts, texts.values()))
-        self.tokenizer = start_word_pieces(recipe, lines, output)
+        self.tokenizer = start_word_pieces(recipe, lambda: lines, output)
         find_held_out(data, recipe.valid)  # raises if two files have one name
         self.held_out = {
             path.name: self._short(self._read([path], pattern))[0]

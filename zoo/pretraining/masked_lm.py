@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 
 import numpy as np
 import tensorflow as tf
@@ -9,16 +10,16 @@ import tensorflow as tf
 from zoo.checks.ranges import CheckedFields, Size
 from zoo.data import (
     pair_batches,
-    read_documents,
     read_records,
     split_sentences,
     tokenize_documents,
     unmask,
-    write_records,
 )
-from zoo.data.files.corpus import UNKNOWN_MARK
+from zoo.data.files.document_formats import UNKNOWN_MARK
+from zoo.data.files.tfrecords import join_records, write_shards
 from zoo.files.whole_files import replacing
 from zoo.pretraining.objective import StagedObjective
+from zoo.pretraining.preparation import HERE, corpus_of, words_of
 from zoo.pretraining.recipes import find_files, find_train
 from zoo.pretraining.start import (
     finished_model,
@@ -65,14 +66,49 @@ class MaskedPretraining(StagedObjective):
 
     task = MaskedLM
     name = task.task_name
+    prepares = True
     Options = MaskedLMOptions
 
-    def __init__(self, recipe, data, output):
+    def __init__(self, recipe, data, output, preparation=HERE):
         self.recipe = recipe
         self.sizes = recipe.sizes()
-        lines = _plain_lines(recipe, data)
-        self.tokenizer = start_word_pieces(recipe, lines, output)
-        self.files = prepare_examples(recipe, data, output, self.tokenizer)
+        train = corpus_of(recipe, find_train(data, recipe.train, recipe.valid))
+        words = functools.partial(
+            words_of,
+            *(preparation, train, "wordpiece", _plain_lines),
+            lowercase=recipe.options.lowercase,
+        )
+        self.tokenizer = start_word_pieces(recipe, words, output)
+        self.files = {}
+        for length, *_ in recipe.stages:
+            self.files[length] = self._prepare(preparation, train, output, length)
+        if recipe.valid:
+            valid = corpus_of(recipe, find_files(data, recipe.valid))
+            length = recipe.sequence_length
+            found = self._prepare(preparation, valid, output, length, "valid")
+            self.files["valid"] = found
+
+    def _prepare(self, preparation, corpus, output, length, split="train"):
+        """Writes sharded examples of a length, unless they exist; a list of paths."""
+        directory = output / "examples" / f"{split}-{length}"
+        if not directory.exists():
+            repeats = self.recipe.options.repeats if split == "train" else 1
+            write = functools.partial(
+                write_examples, self.recipe, self.tokenizer, length, repeats
+            )
+            preparation.write(corpus, write, join_records, directory)
+        return sorted(directory.iterdir())
+
+    @staticmethod
+    def rows(recipe, tokenizer, number, documents):
+        """Yields the training examples of all lengths; see the base class."""
+        documents, repeats = list(documents), recipe.options.repeats
+        for length in dict.fromkeys(length for length, *_ in recipe.stages):
+            for batch in example_batches(
+                recipe, tokenizer, length, repeats, number, documents
+            ):
+                for row in zip(*batch.values(), strict=True):
+                    yield dict(zip(batch, row, strict=True))
 
     def build(self):
         """Makes the compiled model at the start of the run."""
@@ -145,50 +181,41 @@ class MaskedPretraining(StagedObjective):
         return finished_model(self.recipe, model, type(model), **options)
 
 
-def _plain_lines(recipe, data):
-    """Yields the lines of the training files, without the mark of unknown words."""
-    for document in read_documents(find_train(data, recipe.train, recipe.valid)):
-        yield from (line.replace(UNKNOWN_MARK, " ") for line in document)
+def _plain_lines(document):
+    """The lines of a document, without the mark of unknown words."""
+    return [line.replace(UNKNOWN_MARK, " ") for line in document]
 
 
-def prepare_examples(recipe, data, output, tokenizer):
-    """Writes sharded examples for every row length, unless they exist.
+def write_examples(recipe, tokenizer, length, repeats, parts, directory):
+    """Writes sharded examples of a row length; see `zoo.pretraining.preparation`."""
+    batches = functools.partial(example_batches, recipe, tokenizer, length, repeats)
+    with replacing(directory) as temporary:
+        parts = itertools.starmap(batches, parts)
+        write_shards(parts, temporary, recipe.options.shards)
 
-    The corpus is streamed, one document after the other. A few million tokens, or the
-    longest document, are in memory at a time; see `zoo.data.read_documents`. Returns a
-    dict of a row length, or "valid", to a list of paths.
+
+def example_batches(recipe, tokenizer, length, repeats, number, documents):
+    """The batches of examples of a part of a corpus; see `zoo.data.pair_batches`.
+
+    The documents are streamed. A few million tokens, or the longest document, are in
+    memory at a time.
     """
     config = {**tokenizer.get_config(), "specials_in_text": True}
     marked = WordPieceTokenizer.from_config(config)  # [UNK] of WikiText is one token
-    options = recipe.options
-    wanted = {n: ("train", n, options.repeats) for n, *_ in recipe.stages}
-    if recipe.valid:
-        wanted["valid"] = ("valid", recipe.sequence_length, 1)
-    files = {}
-    for key, (split, length, repeats) in wanted.items():
-        directory = output / "examples" / f"{split}-{length}"
-        if not directory.exists():
-            if split == "train":
-                paths = find_train(data, recipe.train, recipe.valid)
-            else:
-                paths = find_files(data, recipe.valid)
-            sentences = (
-                [sentence for line in document for sentence in split_sentences(line)]
-                for document in read_documents(paths)
-            )
-            batches = pair_batches(
-                tokenize_documents(sentences, marked),
-                tokenizer,
-                length,
-                recipe.seed,
-                repeats,
-                max_predictions=max_predictions(length),
-                whole_words=options.whole_words,
-            )
-            with replacing(directory) as temporary:
-                write_records(batches, temporary, options.shards)
-        files[key] = sorted(directory.iterdir())
-    return files
+    sentences = (
+        [sentence for line in document for sentence in split_sentences(line)]
+        for document in documents
+    )
+    return pair_batches(
+        tokenize_documents(sentences, marked),
+        tokenizer,
+        length,
+        recipe.seed,
+        repeats,
+        part=number,
+        max_predictions=max_predictions(length),
+        whole_words=recipe.options.whole_words,
+    )
 
 
 def max_predictions(length):

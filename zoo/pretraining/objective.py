@@ -22,13 +22,16 @@ class Objective:
 
     Attributes:
         sizes: list of int, tokens of each update.
+        prepares: bool, whether the constructor takes another `Preparation`.
         in_parts: bool, whether an update can be computed in parts of its rows: a row
             does not depend on the others, nor on those of the update before.
         task: class of the task, or None if the model depends on the data.
     """
 
-    in_parts = True
-    task = None
+    prepares, in_parts, task = False, True, None
+    # A function of a recipe, a tokenizer, the number of a part and its documents to an
+    # iterator of rows, dicts of arrays; None if rows are not made of documents.
+    rows = None
 
     @staticmethod
     def task_options(recipe):

@@ -36,11 +36,16 @@ class Parsing(Translation):
     name = task.task_name
     Options = ParsingOptions
     evaluate = Objective.evaluate  # the scores of brackets as well
-    _read_file = staticmethod(Parser.files.read)
+    prepares = False
+
+    def _read(self, name, paths):
+        """The trees of some files, and their sentences; two lists."""
+        files = map(Parser.files.read, paths)
+        return tuple(sum(side, []) for side in zip(*files, strict=True))
 
     def _tokenizer(self, path):
         """Makes the tokenizer. The first call writes the model of the sentences."""
-        learn_once(self.recipe, self.train[0], "sentencepiece", path)
+        learn_once(self.recipe, lambda: self.train[0], "sentencepiece", path)
         kind = self.options.linearization
         tokens = list_tokens(map(read_tree, self.train[1]), kind)
         return ParsingTokenizer(path, tokens, kind)

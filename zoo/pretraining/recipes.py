@@ -57,6 +57,8 @@ class Recipe(CheckedFields):
             `zoo.data.read_conll`, of distillation by `zoo.data.read_texts`, of a
             translator by `zoo.data.read_bitext`, and of a parser as trees in brackets.
             Files that match patterns of both are not used for training.
+        unique: bool, whether a document, or a pair, that is equal to an earlier one is
+            left out; not for taggers, parsers and distillation.
         start: name or directory of a preset whose weights are trained further, or None.
             In JSON the field is "from".
         finetuning_config: dict, fields of the config that the finished preset has
@@ -90,6 +92,7 @@ class Recipe(CheckedFields):
     config: dict
     train: list
     valid: list = ()
+    unique: bool = False
     start: str | None = None
     finetuning_config: dict = dataclasses.field(default_factory=dict)
     stages: Annotated[list[Stage], Range(STAGES_RULE, bool)] = ((128, 32, 1000),)
@@ -135,6 +138,11 @@ class Recipe(CheckedFields):
             )
         name = self.objective.get("name")
         check_choice("name` of `objective", name, sorted(OBJECTIVES))
+        if self.unique and not self.kind.prepares:
+            raise ValueError(
+                f"`unique` is not for the objective {name!r}. Received: true. Leave it "
+                "out."
+            )
         self.kind.check(self)
 
     @property

@@ -125,8 +125,11 @@ def check_in_parts(recipe, accumulate):
         )
 
 
-def prepare(recipe, data, output):
-    """Makes the objective of a recipe, and records the recipe and the files."""
+def prepare(recipe, data, output, *preparation):
+    """Makes the objective of a recipe, and records the recipe and the files.
+
+    `preparation` is another `Preparation`, for objectives that take one.
+    """
     # Of another worker, with what the first one has written in a bucket.
     output = local_path(address_of(output) or output)
     begin(recipe, output)
@@ -134,7 +137,7 @@ def prepare(recipe, data, output):
     known, sizes = path.exists(), check_files(recipe, data, output)
     write_json(path, sizes, indent=2)
     try:
-        return recipe.kind(recipe, data, output)
+        return recipe.kind(recipe, data, output, *preparation)
     except (OSError, ValueError, *DAMAGE_ERRORS):
         if not known:
             path.unlink()

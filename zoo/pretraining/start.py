@@ -86,17 +86,23 @@ def start_tokenizer(recipe):
 
 
 def learn_once(recipe, texts, kind, path, size="vocabulary_size", **options):
-    """Learns a vocabulary, unless its file exists; `size` is a field of the config."""
+    """Learns a vocabulary, unless its file exists; `size` is a field of the config.
+
+    `texts` is a function without arguments to the texts, or to their counts.
+    """
     if not path.exists():
-        learn_vocabulary(texts, kind, recipe.config_value(size), path, **options)
+        learn_vocabulary(texts(), kind, recipe.config_value(size), path, **options)
 
 
-def start_word_pieces(recipe, lines, output):
-    """As `start_tokenizer`, or word pieces. The first call learns `vocabulary.txt`."""
+def start_word_pieces(recipe, texts, output):
+    """As `start_tokenizer`, or word pieces. The first call learns `vocabulary.txt`.
+
+    `texts` is that of `learn_once`.
+    """
     tokenizer = start_tokenizer(recipe)
     if tokenizer is None:
         path, lowercase = output / "vocabulary.txt", recipe.options.lowercase
-        learn_once(recipe, lines, "wordpiece", path, lowercase=lowercase)
+        learn_once(recipe, texts, "wordpiece", path, lowercase=lowercase)
         tokenizer = WordPieceTokenizer(path, lowercase=lowercase)
     return tokenizer
 

@@ -1,8 +1,15 @@
 """What the runs of causal language models on documents of token ids share."""
 
+import functools
+
 import numpy as np
 
-from zoo.data import read_token_ids
+from zoo.data.streams.document_streams import (
+    join_token_ids,
+    read_token_ids,
+    write_token_ids,
+)
+from zoo.pretraining.preparation import HERE, all_documents, corpus_of
 from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import make_optimizer, start_model, start_tokenizer
 from zoo.tasks import CausalLM
@@ -12,17 +19,18 @@ class TokenDocuments:
     """A part of a run: its text is tokenised once, and read from files later.
 
     A class of an objective inherits from it and from `Objective`, in this order. It
-    defines the three methods that raise NotImplementedError.
+    defines the methods that raise NotImplementedError.
 
     Attributes:
         corpus: what `read` gives for the training files.
         held_out: dict of the name of a held-out file to the same for this file.
     """
 
-    read = staticmethod(read_token_ids)
-    task = CausalLM
+    prepares, task = True, CausalLM
+    read, join = staticmethod(read_token_ids), staticmethod(join_token_ids)
 
-    def __init__(self, recipe, data, output):
+    def __init__(self, recipe, data, output, preparation=HERE):
+        self.preparation = preparation
         self.recipe, self.directory = recipe, output / "examples"
         self.sizes = recipe.sizes()
         train = find_train(data, recipe.train, recipe.valid)
@@ -35,9 +43,23 @@ class TokenDocuments:
         """Makes the tokenizer. The first call learns it from the training files."""
         raise NotImplementedError
 
-    def write_ids(self, paths, directory):
-        """Writes the token ids of some files, see `zoo.data.write_token_ids`."""
+    @staticmethod
+    def token_ids(recipe, tokenizer, documents):
+        """Yields the token ids of documents, see `zoo.data.write_token_ids`."""
         raise NotImplementedError
+
+    @classmethod
+    def write_ids(cls, recipe, tokenizer, parts, directory):
+        """Writes the token ids of parts, see `zoo.pretraining.preparation`."""
+        ids = cls.token_ids(recipe, tokenizer, all_documents(parts))
+        write_token_ids(ids, directory)
+
+    @classmethod
+    def rows(cls, recipe, tokenizer, number, documents):
+        """Yields the token ids of each text; see `Objective.rows`."""
+        for ids, sizes in cls.token_ids(recipe, tokenizer, documents):
+            for row in np.split(ids, np.cumsum(sizes)[:-1]):
+                yield {"token_ids": row}
 
     def held_out_batches(self, model, corpus):
         """The batches of a held-out file, each token once."""
@@ -46,7 +68,9 @@ class TokenDocuments:
     def prepare(self, name, paths):
         """Reads the token ids of some files. The first call writes them."""
         if not (self.directory / name).exists():
-            self.write_ids(paths, self.directory / name)
+            write = functools.partial(self.write_ids, self.recipe, self.tokenizer)
+            corpus = corpus_of(self.recipe, paths)
+            self.preparation.write(corpus, write, self.join, self.directory / name)
         return self.read(self.directory / name)
 
     def start(self, **options):

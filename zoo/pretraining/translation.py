@@ -1,6 +1,7 @@
 """Training of translators on pairs of texts, by a recipe."""
 
 import dataclasses
+import functools
 from typing import Annotated, Literal
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from zoo.backbone.config import naming
 from zoo.checks.ranges import CheckedFields, Count, Probability, Range
 from zoo.data import plan_batches, read_bitext
+from zoo.data.files.bitext import bitext_format
+from zoo.files.whole_files import join_files, replacing
 from zoo.generation import GenerationOptions
 from zoo.pretraining.learned_vectors import (
     check_vectors,
@@ -15,6 +18,12 @@ from zoo.pretraining.learned_vectors import (
     split_lines,
 )
 from zoo.pretraining.objective import StagedObjective, count_tokens
+from zoo.pretraining.preparation import (
+    HERE,
+    all_documents,
+    corpus_of,
+    words_of,
+)
 from zoo.pretraining.recipes import find_held_out, find_train
 from zoo.pretraining.start import (
     finished_model,
@@ -98,7 +107,8 @@ class TranslationOptions(WritingOptions):
 class Translation(StagedObjective):
     """A training run of a `Translator`, or of another task that writes texts.
 
-    The first run learns one SentencePiece model from both sides, `sentencepiece.model`.
+    The first run writes the pairs to `examples`, and learns one SentencePiece model
+    from both sides, `sentencepiece.model`. Later runs read them.
     If the source is words, it learns the model from the target only, with
     `target_vocabulary_size` pieces. The words are those that occur at least twice in
     the source, the most frequent first. With vectors, only words with a vector count,
@@ -118,10 +128,12 @@ class Translation(StagedObjective):
 
     task = Translator
     name = task.task_name
+    prepares = True
     Options = TranslationOptions
 
-    def __init__(self, recipe, data, output):
+    def __init__(self, recipe, data, output, preparation=HERE):
         self.recipe, self.options, self.vectors = recipe, recipe.options, None
+        self.preparation = preparation
         given = recipe.objective.get("vectors")
         if recipe.start is not None and given:
             raise ValueError(
@@ -129,9 +141,11 @@ class Translation(StagedObjective):
                 f"{given}. Leave them out."
             )
         self.data, self.output = data, output
-        self.train = self._read(find_train(data, recipe.train, recipe.valid))
+        train = find_train(data, recipe.train, recipe.valid)
+        self.corpus = self._corpus(train)
+        self.train = self._read("train", train)
         held_out = find_held_out(data, recipe.valid)
-        self.valid = {name: self._read([path]) for name, path in held_out.items()}
+        self.valid = {name: self._read(name, [path]) for name, path in held_out.items()}
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer(output / MODEL)
         self.num_pairs = len(self.train[0])
         self.train = self._with_joined_rows()
@@ -144,13 +158,17 @@ class Translation(StagedObjective):
             updates = self._updates(chosen, length * rows)
             self.sizes += [int(self.lengths[chosen].sum() / updates)] * steps
 
-    def _read(self, paths):
-        """The pairs of some files, two lists."""
-        files = [self._read_file(path) for path in paths]
-        return tuple(sum(side, []) for side in zip(*files, strict=True))
+    def _read(self, name, paths):
+        """The pairs of some files, two lists. The first call writes them."""
+        path = self.output / "examples" / f"{name}.tsv"
+        if not path.exists():
+            self.preparation.write(self._corpus(paths), write_pairs, join_files, path)
+        return read_bitext(path)
 
-    def _read_file(self, path):
-        return read_bitext(path, columns=self.options.columns)
+    def _corpus(self, paths):
+        """The pairs of some files."""
+        formats = functools.partial(bitext_format, self.options.columns)
+        return corpus_of(self.recipe, paths, formats=formats)
 
     def _with_joined_rows(self):
         """The training pairs, and rows of several of them; two lists."""
@@ -163,14 +181,20 @@ class Translation(StagedObjective):
         """Makes the tokenizer. The first call writes its model."""
         if self.options.source == "words":
             return self._word_tokenizer(path)
-        texts = [*self.train[0], *self.train[1]]
-        learn_once(self.recipe, texts, "sentencepiece", path)
+        self._learn_pieces(path, list)
         return SentencePieceTokenizer(path)
+
+    def _learn_pieces(self, path, lines, *size):
+        """Learns a SentencePiece model from what `lines` gives of a pair."""
+        arguments = self.preparation, self.corpus, "sentencepiece", lines
+        learn_once(
+            self.recipe, lambda: words_of(*arguments), "sentencepiece", path, *size
+        )
 
     def _word_tokenizer(self, path):
         """Makes the tokenizer of a source of words, and the vectors of the words."""
         size = "target_vocabulary_size"
-        learn_once(self.recipe, self.train[1], "sentencepiece", path, size)
+        self._learn_pieces(path, _target, size)
         limit = self.recipe.config_value("vocabulary_size") - len(SPECIALS)
         words = count_words(split_lines(self.train[0]), MIN_COUNT, lowercase=True)
         self.vectors = learn_vectors(self.options.vectors, self.data, self.output)
@@ -258,6 +282,17 @@ class Translation(StagedObjective):
         single = self.lengths[chosen[chosen < self.num_pairs], 0]
         options["longest_source"] = int(single.max(initial=1))
         return finished_model(self.recipe, model, self.task, **options)
+
+
+def _target(pair):
+    return pair[1:]
+
+
+def write_pairs(parts, path):
+    """Writes the pairs of parts, with a tab between source and target."""
+    with replacing(path) as temporary:
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines("\t".join(pair) + "\n" for pair in all_documents(parts))
 
 
 def join_pairs(sources, targets, count, most, seed):

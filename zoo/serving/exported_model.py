@@ -149,7 +149,7 @@ class ExportedModel:
                 f"The model must answer the request. Received: no answer from "
                 f"{self.version}: {reason}. `zoo.serving.diagnose` may say more."
             )
-        return {name: _decoded(array) for name, array in answer.outputs.items()}
+        return {name: decoded(array) for name, array in answer.outputs.items()}
 
     def check_takes_texts(self):
         """Raises ValueError unless all inputs of the signature are strings."""
@@ -211,7 +211,8 @@ def _read_column(column):
     ]
 
 
-def _decoded(array):
+def decoded(array):
+    """An array of UTF-8 as one of str; any other array does not change."""
     if array.dtype != object:
         return array
     texts = [value.decode("utf-8", "replace") for value in array.ravel()]

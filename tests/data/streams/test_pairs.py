@@ -182,6 +182,7 @@ def test_the_seed_decides_everything_and_repeats_differ():
         ]
 
     assert run(seed=4) == run(seed=4) != run(seed=5)
+    assert run(seed=4) == run(seed=4, part=0) != run(seed=4, part=1)
     once, twice = run(seed=4)[0], run(seed=4, repeats=2)[0]
     assert len(twice["token_ids"]) > 1.8 * len(once["token_ids"])
     rows = {tuple(row) for row in twice["token_ids"]}

@@ -1,5 +1,8 @@
 """Files of texts and their translations."""
 
+import functools
+
+from zoo.data.files.document_formats import Format, numbered_lines
 from zoo.data.files.separated_values import read_columns
 from zoo.files.lines import read_lines
 
@@ -37,6 +40,22 @@ def read_bitext(path, target=None, columns=(0, 1)):
         for side, text in zip(found, texts, strict=True):
             side.append(text.strip())
     return found
+
+
+def bitext_format(columns, path):
+    """The `Format` of a file of pairs, whose documents are a source and a target."""
+    parse = functools.partial(_split, [_column_number(column) for column in columns])
+    return Format(numbered_lines, parse, lambda line: True)
+
+
+def _split(columns, line):
+    cells = line.split("\t")
+    if max(columns) >= len(cells):
+        raise ValueError(
+            f"A line must have at least {max(columns) + 1} columns, separated by tabs. "
+            f"Received: {len(cells)}: {line!r:.60}"
+        )
+    return [cells[column] for column in columns]
 
 
 def _column_number(column):

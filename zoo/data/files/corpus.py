@@ -6,14 +6,12 @@ import re
 import numpy as np
 import tensorflow as tf
 
+from zoo.data.files.document_formats import Span, read_spans
 from zoo.files.buckets import local_path
-from zoo.files.lines import read_lines
 
 SENTENCE_END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s+["'“‘(\[_]*[A-Z0-9ÀÁÂÆÇÈÉÊÎÔŒÙÛ])"""
 )
-# `read_documents` replaces `<unk>` of WikiText by this.
-UNKNOWN_MARK = "[UNK]"
 # A full stop after one of these does not end a sentence.
 ABBREVIATION = re.compile(
     r"""["'“‘(\[_]*([A-Z]|Mrs?|Ms|Mme|Mlle|Messrs|Dr|St|Prof|Rev|Hon|Capt|Col|Gen|Lt|
@@ -22,45 +20,36 @@ ABBREVIATION = re.compile(
 )
 
 
-def read_documents(paths):
-    """Reads text files with one paragraph per line and blank lines between documents.
+def read_documents(paths, fault=None):
+    """Reads the documents of files. The suffix of a file is that of its format.
 
-    Files with the suffix `.tokens` are read as WikiText. Each article is a document,
-    headings are ignored, ` @-@ ` becomes `-` (also for `,` and `.`), and `<unk>`
-    becomes `[UNK]`.
+    | suffix | documents |
+    |---|---|
+    | .jsonl, .ndjson | `text` of each line, a JSON object |
+    | .parquet | the column `text`; needs pyarrow |
+    | .tfrecord | the feature `text` of each `tf.train.Example` |
+    | .wet | the records of kind `conversion` of Common Crawl |
+    | .tokens | the articles of WikiText |
+    | any other | plain text with blank lines between documents |
+
+    In WikiText, headings are ignored, ` @-@ ` becomes `-` (also for `,` and `.`), and
+    `<unk>` becomes `[UNK]`.
 
     Args:
-        paths: path or iterable of paths of UTF-8 files, plain, `.gz` or `.xz`.
+        paths: path or iterable of paths of UTF-8 files. Files that are not Parquet may
+            be compressed, `.gz` or `.xz`, TFRecords with `.gz` only.
+        fault: function of a `Span`, a place in it and an error, which is called for a
+            document that cannot be read. By default the error is raised.
 
     Yields:
         list of str, the lines of a document.
 
     Raises:
         FileNotFoundError: if a file does not exist.
-        ValueError: if a file is damaged or not UTF-8.
+        ValueError: if a file is damaged or not UTF-8, or a document has no text.
     """
     paths = [paths] if isinstance(paths, (str, pathlib.Path)) else paths
-    for path in map(local_path, paths):
-        document = []
-        lines = read_lines(path)
-        for line in _wikitext(lines) if ".tokens" in path.suffixes else lines:
-            if line.strip():
-                document.append(line.strip())
-            elif document:
-                yield document
-                document = []
-        if document:
-            yield document
-
-
-def _wikitext(lines):
-    """Converts WikiText to plain text with a blank line before each article."""
-    for line in lines:
-        if line.startswith(" = ") and not line.startswith(" = ="):
-            yield ""
-        elif line.strip() and not line.startswith(" = "):
-            line = re.sub(" @([-,.])@ ", r"\1", line)
-            yield line.replace("<unk>", UNKNOWN_MARK)
+    return read_spans((Span(local_path(path)) for path in paths), fault=fault)
 
 
 def split_sentences(line):

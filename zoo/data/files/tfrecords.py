@@ -1,6 +1,7 @@
 """Writes and reads examples of masked language models in sharded TFRecord files."""
 
 import contextlib
+import itertools
 
 import numpy as np
 import tensorflow as tf
@@ -8,7 +9,7 @@ import tensorflow as tf
 from zoo.checks.ranges import Size, check_choice, check_values
 from zoo.data.batching import untuned
 from zoo.files.buckets import local_path
-from zoo.files.whole_files import replacing
+from zoo.files.whole_files import join_files, replacing
 
 # From our name of a feature to its name in the files of other programs: the released
 # code of BERT ("google") and the TF model garden ("garden").
@@ -58,6 +59,14 @@ def write_records(batches, directory, shards=1, names="google"):
         ValueError: if the names are unknown or `shards` is less than 1.
         OSError: if the disk is full or the permission to write is missing.
     """
+    return write_shards([batches], directory, shards, names)
+
+
+def write_shards(parts, directory, shards=1, names="google"):
+    """Writes the batches of parts; the first example of each part is in the first file.
+
+    `parts` is an iterable of iterables of batches, see `write_records`.
+    """
     check_choice("names", names, sorted(NAMES))
     check_values(Size, shards=shards)
     directory = local_path(directory)
@@ -65,18 +74,29 @@ def write_records(batches, directory, shards=1, names="google"):
         directory / f"examples-{index:05}-of-{shards:05}.tfrecord"
         for index in range(shards)
     ]
-    count = 0
     with contextlib.ExitStack() as stack:
         temporary = [stack.enter_context(replacing(path)) for path in paths]
         writers = [
             stack.enter_context(tf.io.TFRecordWriter(str(path))) for path in temporary
         ]
-        for batch in batches:
-            for row in zip(*batch.values(), strict=True):
-                example = _example(dict(zip(batch, row, strict=True)), NAMES[names])
-                writers[count % shards].write(example)
-                count += 1
+        for batches in parts:
+            files = itertools.cycle(writers)
+            for batch in batches:
+                for row in zip(*batch.values(), strict=True):
+                    row = dict(zip(batch, row, strict=True))
+                    next(files).write(_example(row, NAMES[names]))
     return paths
+
+
+def join_records(directories, output):
+    """Writes a directory of what `write_shards` would have written of all parts.
+
+    `directories` are those of single parts, with equally many files.
+    """
+    with replacing(output) as temporary:
+        for path in directories[0].iterdir():
+            files = [directory / path.name for directory in directories]
+            join_files(files, temporary / path.name)
 
 
 def _example(row, names):

@@ -4,7 +4,8 @@ import itertools
 import json
 
 from zoo.data.files.conll import read_conll
-from zoo.data.files.corpus import UNKNOWN_MARK, read_documents, split_sentences
+from zoo.data.files.corpus import read_documents, split_sentences
+from zoo.data.files.document_formats import UNKNOWN_MARK
 from zoo.data.files.separated_values import read_columns
 from zoo.files.whole_files import open_text
 

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
-from zoo.data.files.corpus import UNKNOWN_MARK
+from zoo.data.files.document_formats import UNKNOWN_MARK
 from zoo.data.streams.document_streams import read_batch
 from zoo.files.buckets import local_path
 from zoo.files.whole_files import replacing
@@ -57,12 +57,31 @@ def write_word_corpus(sentences, tokenizer, directory):
     Raises:
         ValueError: if there is no word.
     """
+    _write_blocks(_tokenised(sentences, tokenizer), directory)
+
+
+def join_word_corpora(directories, output):
+    """Writes a directory with the sentences of several, see `write_word_corpus`."""
+    corpora = map(read_word_corpus, directories)
+    _write_blocks(itertools.chain.from_iterable(map(_blocks, corpora)), output)
+
+
+def _blocks(corpus):
+    """Yields the words of many sentences of a corpus, as `_tokenised`."""
+    for start in range(0, len(corpus.offsets) - 1, SENTENCES_PER_CALL):
+        edges = corpus.offsets[start : start + SENTENCES_PER_CALL + 1]
+        numbers = corpus.ids[edges[0] : edges[-1]].tolist()
+        yield [corpus.words[number] for number in numbers], np.diff(edges)
+
+
+def _write_blocks(blocks, directory):
+    """Writes the words of blocks of sentences, see `_tokenised`, to a directory."""
     with replacing(directory) as temporary:
         temporary.mkdir()
         counts, lengths = collections.Counter(), [np.zeros(1, np.int64)]
         known = {marker: number for number, marker in enumerate(MARKERS)}
         with open(temporary / "first", "wb") as file:
-            for words, sizes in _tokenised(sentences, tokenizer):
+            for words, sizes in blocks:
                 counts.update(words)
                 numbers = [known.setdefault(word, len(known)) for word in words]
                 file.write(np.array(numbers, np.int32).tobytes())

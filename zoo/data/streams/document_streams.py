@@ -1,6 +1,7 @@
 """Documents as streams of token ids, for causal language models that carry states."""
 
 import dataclasses
+import functools
 import itertools
 
 import numpy as np
@@ -145,6 +146,14 @@ def read_batch(streams, step):
     }
 
 
+@functools.lru_cache(1)
+def _split_by(tokenizer):
+    """The graph of a tokenizer, which may take seconds to make."""
+    return tf.function(
+        tokenizer, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+    )
+
+
 def tokenize_texts(texts, tokenizer):
     """Tokenises texts, each with the special tokens of a row.
 
@@ -156,10 +165,7 @@ def tokenize_texts(texts, tokenizer):
         int32 (T,), the ids of many texts, and int64 (N,), the number of ids of each.
     """
     begin, _, end = tokenizer.framing
-    split = tf.function(
-        tokenizer, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
-    )
-    texts = iter(texts)
+    split, texts = _split_by(tokenizer), iter(texts)
     while batch := list(itertools.islice(texts, TEXTS_PER_CALL)):
         rows = tf.cast(split(tf.constant(batch)), tf.int32)
         first, last = (tf.constant([list(m)] * len(batch)) for m in (begin, end))
@@ -206,6 +212,12 @@ def write_token_ids(parts, directory):
             raise ValueError("A corpus must have texts. Received: none.")
         offsets = np.cumsum(np.concatenate(lengths)).astype("<i8")
         (temporary / "offsets").write_bytes(offsets.tobytes())
+
+
+def join_token_ids(directories, output):
+    """Writes a directory with the documents of several, see `write_token_ids`."""
+    found = map(read_token_ids, directories)
+    write_token_ids(((ids, np.diff(offsets)) for ids, offsets in found), output)
 
 
 def read_token_ids(directory):

@@ -26,7 +26,7 @@ def mask_tokens(
     Args:
         token_ids: int32 (B, L), padded with `tokenizer.pad_id`.
         tokenizer: object with pad_id, cls_id, sep_id, mask_id and vocabulary_size.
-        seed: int (2,). The same seed gives the same masks.
+        seed: int32 or int64 (2,). The same seed gives the same masks.
         mask_rate: float in (0, 1), share of tokens to choose.
         max_predictions: int; P is at most that and `max(1, round(mask_rate L))`.
         mask_token_rate: float, probability that a chosen token becomes [MASK].

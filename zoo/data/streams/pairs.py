@@ -15,7 +15,7 @@ from zoo.data.streams.masking import mask_tokens
 MAX_DRAWS = 10
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
     """Two texts as ranges of tokens of a corpus.
 
@@ -139,8 +139,9 @@ def pair_rows(pairs, tokens, tokenizer, length):
 
 
 def pair_batches(
-    documents, tokenizer, length, seed=0, repeats=1, pool=2**23, rows=1024, **masking
-):
+    documents, tokenizer, length, seed=0, repeats=1, pool=2**23, rows=1024, part=0,
+    **masking,
+):  # fmt: skip
     """Makes batches of masked pairs from any number of documents.
 
     The function holds one pool of documents in memory at a time. It shuffles the
@@ -156,13 +157,15 @@ def pair_batches(
         pool: int, tokens of a pool, at least. A random text is from a document of the
             same pool.
         rows: int, upper bound of B.
+        part: int, number of these documents, if they are a part of a corpus. Each part
+            has random choices of its own.
         **masking: arguments of `zoo.data.mask_tokens`, e.g. whole_words.
 
     Yields:
         dict of arrays (B, ...), the input of `zoo.data.write_records`.
     """
-    step = 0
-    for number, gathered in enumerate(_pools(documents, pool)):
+    step = part << 32
+    for number, gathered in enumerate(_pools(documents, pool), start=part << 32):
         draw = random.Random(f"{seed} {number}")
         draw.shuffle(gathered)
         starts = np.cumsum([0, *(len(ids) for ids, _ in gathered)])
@@ -173,8 +176,8 @@ def pair_batches(
         draw.shuffle(pairs)
         for begin in range(0, len(pairs), rows):
             batch = pair_rows(pairs[begin : begin + rows], tokens, tokenizer, length)
-            ids = tf.constant(batch["token_ids"])
-            masked = mask_tokens(ids, tokenizer, (seed, step), **masking)
+            ids, draws = tf.constant(batch["token_ids"]), tf.constant([seed, step])
+            masked = mask_tokens(ids, tokenizer, tf.cast(draws, tf.int64), **masking)
             missing = masking.get("max_predictions", 20) - masked["mask_ids"].shape[1]
             for key in ("mask_positions", "mask_ids", "mask_weights"):
                 # Other programs need exactly `max_predictions` columns.

@@ -1,5 +1,6 @@
 """Learns the vocabularies of tokenizers, and writes the files that they read."""
 
+import collections
 import inspect
 
 from zoo.checks.number_rules import numbers_checked
@@ -18,6 +19,10 @@ from zoo.text import (
     train_sentencepiece,
     train_wordpiece,
 )
+from zoo.text.english.fastai_training import count_tokens
+from zoo.text.learning.gpt2_training import count_pieces
+from zoo.text.learning.sentencepiece_training import count_plain_words
+from zoo.text.learning.wordpiece_training import count_words
 
 
 def save_sentencepiece(model, path):
@@ -53,7 +58,7 @@ def save_json(tokens, path):
 
 
 MERGES_HEADER = "#version: 0.2"  # without it, other programs skip the first merge
-# The functions that learn and write each kind.
+# The functions that learn and write each kind, and those that count its texts.
 KINDS = {
     "wordpiece": (train_wordpiece, save_vocabulary),
     "sentencepiece": (train_sentencepiece, save_sentencepiece),
@@ -62,13 +67,21 @@ KINDS = {
     "fastai": (train_fastai_vocabulary, save_json),
 }
 
+COUNTERS = {
+    "wordpiece": count_words,
+    "sentencepiece": count_plain_words,
+    "byte_bpe": count_pieces,
+    "fastai": count_tokens,
+}
+
 
 @numbers_checked()
 def learn_vocabulary(texts, kind, size, output, **options):
     """Learns a vocabulary from texts and writes it. Equal texts give equal files.
 
     Args:
-        texts: iterable of str or of `pathlib.Path`, see `zoo.text.train_wordpiece`.
+        texts: iterable of str or of `pathlib.Path`, see `zoo.text.train_wordpiece`; or
+            the counts of a function of `COUNTERS`.
         kind: "wordpiece", "sentencepiece", "bpe", "byte_bpe" or "fastai".
         size: int, the largest number of tokens, special ones included.
         output: path of the file, which is replaced if it exists. For the kinds of bpe,
@@ -96,7 +109,9 @@ def learn_vocabulary(texts, kind, size, output, **options):
         check_empty(output)
         files = files / "vocabulary"
     check_writable(files)
-    save(learn(_with_words(texts), size, **options), local_path(output))
+    if not isinstance(texts, collections.Counter):
+        texts = _with_words(texts)
+    save(learn(texts, size, **options), local_path(output))
 
 
 def _with_words(texts):

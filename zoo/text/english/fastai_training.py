@@ -1,6 +1,7 @@
 """Makes the vocabulary of `FastaiTokenizer` from texts."""
 
 import collections
+import functools
 import itertools
 
 import numpy as np
@@ -10,6 +11,7 @@ from zoo.checks.number_rules import numbers_checked
 from zoo.files.lines import corpus_lines
 from zoo.text.english.fastai_rules import NULL
 from zoo.text.english.fastai_splitting import SPECIALS, FastaiSplitter
+from zoo.text.learning.pair_joining import counted
 
 TEXTS_IN_BATCH = 256
 
@@ -28,7 +30,8 @@ def train_fastai_vocabulary(texts, size=60000, minimum_count=3):
 
     Args:
         texts: iterable of str (or UTF-8 bytes) or of `pathlib.Path`. A str is a text. A
-            path is a UTF-8 file whose lines are texts, plain, `.gz` or `.xz`.
+            path is a UTF-8 file whose lines are texts, plain, `.gz` or `.xz`. Or their
+            counts, a `collections.Counter`.
         size: int, maximum number of tokens, special ones included.
         minimum_count: int, lowest count of a token; rarer tokens are ignored.
 
@@ -45,18 +48,23 @@ def train_fastai_vocabulary(texts, size=60000, minimum_count=3):
             f"`size` must hold the {len(SPECIALS)} special tokens. Received: "
             f"size={size}."
         )
-    counts = count_tokens(texts)
+    counts = counted(texts, count_tokens)
     common = [t for t, count in counts.most_common(size) if count >= minimum_count]
     return [*SPECIALS, *(t for t in common if t not in SPECIALS)][:size]
+
+
+@functools.cache
+def _splitter():
+    """The graph that splits texts, which takes seconds to make."""
+    return tf.function(
+        FastaiSplitter().spans, [tf.TensorSpec([None], tf.string)], autograph=False
+    )
 
 
 def count_tokens(texts):
     """Counts the tokens of texts and files, in their order."""
     # Every text also has a token `xxbos`.
-    splitter = FastaiSplitter()
-    split = tf.function(
-        splitter.spans, [tf.TensorSpec([None], tf.string)], autograph=False
-    )
+    split = _splitter()
     counts, lines = collections.Counter(), iter(corpus_lines(texts))
     while batch := list(itertools.islice(lines, TEXTS_IN_BATCH)):
         counts["xxbos"] += len(batch)

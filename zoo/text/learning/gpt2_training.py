@@ -9,7 +9,7 @@ from zoo.checks.number_rules import numbers_checked
 from zoo.files.lines import corpus_lines
 from zoo.text.byte_pairs.gpt2_splitting import split_pieces
 from zoo.text.byte_pairs.gpt2_tokenizer import END, byte_symbols
-from zoo.text.learning.pair_joining import join_pairs
+from zoo.text.learning.pair_joining import counted, join_pairs
 
 LINES_IN_BATCH = 4096
 
@@ -45,7 +45,7 @@ def train_byte_bpe(texts, vocabulary_size, min_count=2):
             f"`vocabulary_size` must hold at least {len(symbols) + 1} tokens: all "
             f"bytes and {END}. Received: vocabulary_size={vocabulary_size}."
         )
-    counts = _count_pieces(texts)
+    counts = counted(texts, count_pieces)
     spelled = [[symbols[byte] for byte in piece] for piece in counts]
     # Printable bytes first, as in OpenAI's files.
     tokens = dict.fromkeys(sorted(symbols, key=lambda s: (ord(s) > 255, ord(s))))
@@ -59,7 +59,7 @@ def train_byte_bpe(texts, vocabulary_size, min_count=2):
     return [*tokens, END], merges
 
 
-def _count_pieces(texts):
+def count_pieces(texts):
     """How often each piece occurs, collections.Counter of bytes."""
     split = tf.function(
         split_pieces, [tf.TensorSpec([None], tf.string)], autograph=False

@@ -4,6 +4,11 @@ import collections
 import heapq
 
 
+def counted(texts, count, *options):
+    """The counts of texts by the function `count`, unless `texts` are counts."""
+    return texts if isinstance(texts, collections.Counter) else count(texts, *options)
+
+
 def frequent_characters(counts, coverage, ignored=()):
     """The most frequent characters of texts, whose share is at least `coverage`, a set.
 

@@ -5,7 +5,7 @@ import re
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.files.lines import corpus_lines
-from zoo.text.learning.pair_joining import frequent_characters, join_pairs
+from zoo.text.learning.pair_joining import counted, frequent_characters, join_pairs
 from zoo.text.subwords.sentencepiece_model import SPACE, encode_model
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -42,9 +42,7 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
         ValueError: if `vocabulary_size` is too small for the characters, or
             `character_coverage` is not in (0, 1].
     """
-    words = collections.Counter()
-    for line in corpus_lines(texts):
-        words.update(line.split())
+    words = counted(texts, count_plain_words)
     runs = collections.Counter()
     for word, count in words.items():
         first, *later_runs = RUN_PATTERN.findall(word) or [word]
@@ -71,3 +69,11 @@ def train_sentencepiece(texts, vocabulary_size, character_coverage=0.9999):
             break
         pieces[piece] = None
     return encode_model([*pieces, *sorted(alphabet)], MARKS)
+
+
+def count_plain_words(texts):
+    """Counts what is between white space in texts."""
+    words = collections.Counter()
+    for line in corpus_lines(texts):
+        words.update(line.split())
+    return words

@@ -8,7 +8,7 @@ import tensorflow_text as tf_text
 
 from zoo.checks.number_rules import numbers_checked
 from zoo.files.lines import corpus_lines
-from zoo.text.learning.pair_joining import frequent_characters, join_pairs
+from zoo.text.learning.pair_joining import counted, frequent_characters, join_pairs
 from zoo.text.wordpieces import final_sigma, unicode_classes
 from zoo.text.wordpieces.wordpiece import SPECIALS
 
@@ -56,7 +56,7 @@ def train_wordpiece(
         ValueError: if `vocabulary_size` is too small for the characters, or if
             `character_coverage` is not in (0, 1].
     """
-    counts = count_words(texts, lowercase)
+    counts = counted(texts, count_words, lowercase)
     alphabet = frequent_characters(counts, character_coverage, unicode_classes.UNKNOWN)
     alphabet |= {*(_ALWAYS.lower() if lowercase else _ALWAYS)}
     tokens = list(SPECIALS) + _single_pieces(alphabet)
