@@ -2,13 +2,13 @@
 
 import difflib
 import functools
-import json
 import os
 
 import click
 
 from zoo import presets
-from zoo.checks.number_rules import RULES, check_number, check_numbers
+from zoo.checks.number_rules import RULES, check_number
+from zoo.commands import option_values
 from zoo.files.buckets import local_path
 from zoo.files.path_checks import (
     check_readable,
@@ -242,68 +242,6 @@ def check_model(context, parameter, model):
     return model
 
 
-def parse_options(context, parameter, values):
-    """A callback of click, which returns a dict of the arguments `NAME=VALUE`.
-
-    A value is JSON, such as 100, 0.5, true or [1, 2]; what is no JSON is a string.
-
-    Raises:
-        ValueError: if there is no "=", or the command has an option of this name.
-    """
-    option_names, found = {option.name for option in context.command.params}, {}
-    for text in values:
-        name, sign, value = text.partition("=")
-        if not sign or not name.isidentifier() or name in option_names:
-            raise ValueError(
-                "`--option` must be NAME=VALUE, with a name that is no option of this "
-                f"command. Received: {text!r}. An example is head=concat_pooling."
-            )
-        try:
-            found[name] = json.loads(value)
-        except (ValueError, RecursionError):
-            found[name] = value
-    return check_numbers(found)
-
-
-def parse_batch(context, parameter, text):
-    """A callback of click, which returns two int of `ROWSxTOKENS`, or None.
-
-    ValueError if a value has another form.
-    """
-    if text is None:
-        return None
-    parts = text.split("x")
-    if len(parts) != 2 or not all(p.isdecimal() and int(p) for p in parts):
-        raise ValueError(
-            "`--batch` must be ROWSxTOKENS with two positive numbers. Received: "
-            f"{text!r}. An example is 32x512."
-        )
-    return tuple(map(int, parts))
-
-
-def parse_weights(context, parameter, values):
-    """A callback of click, which returns "balanced", a dict of `LABEL=WEIGHT` or None.
-
-    Raises:
-        ValueError: if a value has another form.
-    """
-    if "balanced" in values and len(values) == 1:
-        return "balanced"
-    found = {}
-    for text in values:
-        name, sign, weight = text.rpartition("=")
-        try:
-            found[name] = float(weight)
-        except ValueError:
-            sign = ""
-        if not sign or not name:
-            raise ValueError(
-                "`--class-weight` must be balanced, or LABEL=WEIGHT with a number. "
-                f"Received: {text!r}."
-            )
-    return found or None
-
-
 def check_text_files(context, parameter, paths):
     """A callback of click, which returns the local paths of files, a tuple."""
     return tuple(map(local_path, check_data(context, parameter, paths)))
@@ -340,7 +278,7 @@ REMAT = click.option(
 BATCH = click.option(
     "--batch",
     metavar="ROWSxTOKENS",
-    callback=parse_batch,
+    callback=option_values.parse_batch,
     help="Texts of a batch on one device, and tokens of each, such as 32x512.",
 )
 FILE = click.option("--file", help="The checkpoint to read, if there are several.")

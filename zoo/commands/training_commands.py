@@ -5,7 +5,7 @@ import os
 
 import click
 
-from zoo.commands import arguments, devices
+from zoo.commands import arguments, devices, option_values
 
 RECIPE = click.option(
     "--recipe",
@@ -77,24 +77,6 @@ def read_recipe(name, family, fields):
     return dataclasses.replace(recipe, **given)
 
 
-def parse_runner_options(context, parameter, values):
-    """A callback of click, which returns a dict of the arguments `NAME=VALUE`.
-
-    Raises:
-        ValueError: if a value has another form.
-    """
-    found = {}
-    for text in values:
-        name, sign, value = text.removeprefix("--").partition("=")
-        if not sign or not name:
-            raise ValueError(
-                f"`--runner-option` must be NAME=VALUE. Received: {text!r}. An example "
-                "is direct_num_workers=2."
-            )
-        found.setdefault(name, []).append(value)
-    return {name: v[0] if len(v) == 1 else v for name, v in found.items()}
-
-
 @click.command()
 @arguments.path_option("--data", DATA_HELP, arguments.check_run_data, True)
 @arguments.output_path(
@@ -111,7 +93,7 @@ def parse_runner_options(context, parameter, values):
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=parse_runner_options,
+    callback=option_values.parse_runner_options,
     help="A pipeline option of Apache Beam, such as direct_num_workers=2. May be "
     "repeated.",
 )
@@ -217,7 +199,7 @@ def prepare(data, output, recipe, runner, options, **fields):
     "--class-weight",
     multiple=True,
     metavar="balanced|LABEL=WEIGHT",
-    callback=arguments.parse_weights,
+    callback=option_values.parse_weights,
     help="How much the texts or words with a label count. balanced: all labels count "
     "equally in sum. May be repeated for several labels; the others have 1.",
 )
@@ -243,7 +225,7 @@ def prepare(data, output, recipe, runner, options, **fields):
     "task_options",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=arguments.parse_options,
+    callback=option_values.parse_options,
     help="Another argument of the task, such as head=concat_pooling, or a field of the "
     "config, such as dropout=0.2. May be repeated.",
 )
