@@ -63,7 +63,10 @@ def train(case, **fields):
     model.compile(jit_compile=False, **memory)
     shape = case["rows"], case["length"]
     ids = np.random.default_rng(0).integers(1, 300, shape).astype("int32")
-    x = {name: ids if "token" in name else np.ones(shape, "int32") for name in model.input}
+    x = {
+        name: ids if "token" in name else np.ones(shape, "int32")
+        for name in model.input
+    }
     rank = len(model.output.shape)
     y = np.zeros(shape[: rank - 1], "int32")
     rows = tf.data.Dataset.from_tensors((x, y, np.ones(y.shape, "float32"))).repeat(3)

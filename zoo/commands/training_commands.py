@@ -6,7 +6,7 @@ import pathlib
 
 import click
 
-from zoo.commands import arguments, devices
+from zoo.commands import arguments, devices, memory_options
 
 
 @click.command()
@@ -43,8 +43,8 @@ from zoo.commands import arguments, devices
     help="Print what the recipe costs: parameters, tokens, operations, memory, and the "
     "gradients that --devices exchange. --data and --output are not needed.",
 )
-@arguments.ACCUMULATE
-@arguments.REMAT
+@memory_options.ACCUMULATE
+@memory_options.REMAT
 @arguments.DTYPE
 @devices.ON_MACHINES
 def pretrain(family, data, output, recipe, every, tensorboard, dry_run, **fields):
@@ -107,8 +107,8 @@ def pretrain(family, data, output, recipe, every, tensorboard, dry_run, **fields
     "--token-budget",
     "Maximum number of tokens of an update, with padding; instead of --batch-size.",
 )
-@arguments.ACCUMULATE
-@arguments.REMAT
+@memory_options.ACCUMULATE
+@memory_options.REMAT
 @arguments.number_option(
     "--learning-rate",
     "By default that of the preset or family. auto: found by a range test first.",

@@ -27,4 +27,11 @@ for kind in (
 ):
     register_objective(kind)
 
-__all__ = ["Recipe", "choose_interval", "cost_table", "find_recipe", "register_objective", "run"]
+__all__ = [
+    "Recipe",
+    "choose_interval",
+    "cost_table",
+    "find_recipe",
+    "register_objective",
+    "run",
+]

@@ -2,11 +2,11 @@
 
 import functools
 
+from zoo.pretraining.running import check_in_parts
+from zoo.pretraining.start import check_configs, make_optimizer
 from zoo.programs.costs.cost_tables import memory_lines
 from zoo.programs.costs.model_memory import described, make_task
 from zoo.programs.costs.step_costs import step_costs
-from zoo.pretraining.running import check_in_parts
-from zoo.pretraining.start import check_configs, make_optimizer
 
 FLOAT_BYTES = 4
 FORMULAS = (
@@ -49,7 +49,10 @@ def recipe_costs(recipe, devices=1, accumulate=1, remat=False):
         if "rows" in options:  # of a model that carries states
             options["rows"] = rows
         arguments = kind.task, recipe.family, config, recipe.dtype, options
-        make, optimizer = functools.partial(make_task, *arguments), make_optimizer(recipe)
+        make, optimizer = (
+            functools.partial(make_task, *arguments),
+            make_optimizer(recipe),
+        )
         found.append(step_costs(make, rows, length, optimizer, accumulate, remat))
     return found
 

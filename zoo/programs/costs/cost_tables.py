@@ -4,7 +4,6 @@ from zoo.programs.costs.model_memory import training_memory
 from zoo.programs.costs.step_costs import MEMORY
 
 
-
 def memory_table(preset, rows, sequence_length, **options):
     """The table of `zoo info --memory`, a str; arguments are of `training_memory`."""
     costs = training_memory(preset, rows, sequence_length, **options)
@@ -15,4 +14,6 @@ def memory_table(preset, rows, sequence_length, **options):
 
 def memory_lines(costs):
     """A line for each kind of memory of `StepCosts`, list of str."""
-    return [f"{name:12}{getattr(costs, name) / 1e9:9.3f} GB" for name in (*MEMORY, "total")]
+    return [
+        f"{name:12}{getattr(costs, name) / 1e9:9.3f} GB" for name in (*MEMORY, "total")
+    ]
