@@ -60,7 +60,7 @@ def small(recipe):
 
 @pytest.mark.parametrize(
     "name",
-    [n if "ulm" in n else pytest.param(n, marks=pytest.mark.slow) for n in SIZES],
+    [n if "gpt2" in n else pytest.param(n, marks=pytest.mark.slow) for n in SIZES],
 )
 def test_a_recipe_starts(name, tmp_path):
     recipe = small(pretraining.find_recipe(name))

@@ -8,7 +8,6 @@ import click
 
 from zoo import presets
 from zoo.checks.number_rules import RULES, check_number
-from zoo.commands import option_values
 from zoo.files.buckets import local_path
 from zoo.files.path_checks import (
     check_readable,
@@ -263,23 +262,6 @@ DTYPE = click.option(
 )
 BATCH_SIZE = number_option(
     "--batch-size", "Texts of an update, or read together; by default 32."
-)
-ACCUMULATE = number_option(
-    "--accumulate",
-    "Compute the gradients of an update in so many parts, one after the other, to save "
-    "memory. The update stays the same.",
-)
-REMAT = click.option(
-    "--remat",
-    is_flag=True,
-    help="Compute the activations of each block again for the gradients, to save "
-    "memory. The update stays the same, and takes about a third more time.",
-)
-BATCH = click.option(
-    "--batch",
-    metavar="ROWSxTOKENS",
-    callback=option_values.parse_batch,
-    help="Texts of a batch on one device, and tokens of each, such as 32x512.",
 )
 FILE = click.option("--file", help="The checkpoint to read, if there are several.")
 LAYOUT = click.option(

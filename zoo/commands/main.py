@@ -11,6 +11,7 @@ from zoo.commands import (
     arguments,
     devices,
     guide_command,
+    memory_options,
     score_commands,
     text_commands,
     training_commands,
@@ -92,11 +93,11 @@ def list_command(family):
     help="Print what a training step needs on one device instead. It is computed from "
     "the shapes in its graph, with --batch and the options below.",
 )
-@arguments.BATCH
+@memory_options.BATCH
 @click.option("--task", help="By default that of the preset, or text_classifier.")
 @click.option("--optimizer", help="One of Keras; by default adamw.")
-@arguments.ACCUMULATE
-@arguments.REMAT
+@memory_options.ACCUMULATE
+@memory_options.REMAT
 @arguments.DTYPE
 def info(preset, layout, file, languages, memory, batch, **options):
     """Describe a preset as JSON.

@@ -28,22 +28,6 @@ def parse_options(context, parameter, values):
     return check_numbers(found)
 
 
-def parse_batch(context, parameter, text):
-    """A callback of click, which returns two int of `ROWSxTOKENS`, or None.
-
-    ValueError if a value has another form.
-    """
-    if text is None:
-        return None
-    parts = text.split("x")
-    if len(parts) != 2 or not all(p.isdecimal() and int(p) for p in parts):
-        raise ValueError(
-            "`--batch` must be ROWSxTOKENS with two positive numbers. Received: "
-            f"{text!r}. An example is 32x512."
-        )
-    return tuple(map(int, parts))
-
-
 def parse_weights(context, parameter, values):
     """A callback of click, which returns "balanced", a dict of `LABEL=WEIGHT` or None.
 

@@ -5,7 +5,7 @@ import os
 
 import click
 
-from zoo.commands import arguments, devices, option_values
+from zoo.commands import arguments, devices, memory_options, option_values
 
 RECIPE = click.option(
     "--recipe",
@@ -44,8 +44,8 @@ RUN_SEED = arguments.seed_option(
     help="Print what the recipe costs: parameters, tokens, operations, memory, and the "
     "gradients that --devices exchange. --data and --output are not needed.",
 )
-@arguments.ACCUMULATE
-@arguments.REMAT
+@memory_options.ACCUMULATE
+@memory_options.REMAT
 @arguments.DTYPE
 @devices.ON_MACHINES
 def pretrain(family, data, output, recipe, every, tensorboard, dry_run, **fields):
@@ -150,8 +150,8 @@ def prepare(data, output, recipe, runner, options, **fields):
     "--token-budget",
     "Maximum number of tokens of an update, with padding; instead of --batch-size.",
 )
-@arguments.ACCUMULATE
-@arguments.REMAT
+@memory_options.ACCUMULATE
+@memory_options.REMAT
 @arguments.number_option(
     "--learning-rate",
     "By default that of the preset or family. auto: found by a range test first.",

@@ -30,12 +30,13 @@ class StepCosts:
     Attributes:
         parameters: int, values of the model; `trained` of them are trained.
         weights, optimizer, gradients, activations: int, bytes. With `accumulate`, there
-            are gradients of a part beside their sum. `activations` are all that is kept
-            between forward and backward pass, and intermediate results.
+            are gradients of a part, their sum and their mean. `activations` are all
+            that is kept between the two passes, and intermediate results.
         allocator: int, bytes that TensorFlow's allocator holds besides, a share of
             gradients and activations that was measured.
         flops: int, of the products of matrices and convolutions in all rows, forward
-            and backward; a multiplication and an addition are two.
+            and backward, recomputed ones included; a multiplication and an addition are
+            two.
     """
 
     parameters: int
@@ -76,7 +77,7 @@ def step_costs(make, rows, length, optimizer="adamw", accumulate=1, remat=False)
         graph = trace_gradients(model, input_specs(model, part, length))
         costs = graph_costs(graph)
         sizes = [variable_bytes([v]) for v in model.trainable_variables]
-        gradients = sum(sizes) * (2 if accumulate > 1 else 1)
+        gradients = sum(sizes) * (3 if accumulate > 1 else 1)
         activations = max(costs.peak - sum(sizes), 0)
         more = (FREE_SHARE + (REMAT_SHARE if remat else 0)) * activations
         more += UPDATE_SHARE * sum(sizes) if slots else 0
@@ -113,14 +114,14 @@ def variable_bytes(variables):
 
 def input_specs(model, rows, length):
     """A `tf.TensorSpec` of each input of a task, for rows of so many tokens."""
-    found = {}
+    found, config = {}, dataclasses.asdict(model.backbone.config)
     for name, tensor in model.input.items():
         width = length
         if name == "mask_positions":
             width = min(-(-length * 15 // 100), model.options["max_predictions"])
         shape = [rows, *tensor.shape[1:]]
         if len(shape) > 2:
-            characters = getattr(model.backbone.config, "max_characters", None)
+            characters = config.get("max_characters")
             # Characters follow the tokens; alternatives stand before them.
             known = [width, characters] if characters else [ALTERNATIVES, width]
             shape[1:3] = [a or b for a, b in zip(shape[1:3], known, strict=True)]
