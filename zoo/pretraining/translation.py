@@ -141,9 +141,8 @@ class Translation(StagedObjective):
                 f"{given}. Leave them out."
             )
         self.data, self.output = data, output
-        train = find_train(data, recipe.train, recipe.valid)
-        self.corpus = self._corpus(train)
-        self.train = self._read("train", train)
+        self.paths = find_train(data, recipe.train, recipe.valid)
+        self.train = self._read("train", self.paths)
         held_out = find_held_out(data, recipe.valid)
         self.valid = {name: self._read(name, [path]) for name, path in held_out.items()}
         self.tokenizer = start_tokenizer(recipe) or self._tokenizer(output / MODEL)
@@ -186,7 +185,8 @@ class Translation(StagedObjective):
 
     def _learn_pieces(self, path, lines, *size):
         """Learns a SentencePiece model from what `lines` gives of a pair."""
-        arguments = self.preparation, self.corpus, "sentencepiece", lines
+        corpus = self._corpus(self.paths)
+        arguments = self.preparation, corpus, "sentencepiece", lines
         learn_once(
             self.recipe, lambda: words_of(*arguments), "sentencepiece", path, *size
         )
