@@ -3,12 +3,15 @@
 import dataclasses
 import gzip
 import json
+import shutil
 
 import pytest
 import tiny
 from command_line import run
+from s3_server import new_bucket
 
 from zoo.data.files import corpus_parts
+from zoo.files.buckets import local_path, open_store
 from zoo.pretraining import Recipe, running
 
 pytest.importorskip("apache_beam")
@@ -101,6 +104,27 @@ def test_the_files_are_the_same(name, data, tmp_path):
 def test_two_processes_write_the_same_files(data, tmp_path):
     here, found = prepare_twice("causal_rows", data, tmp_path, **PROCESSES)
     assert found == here
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("masked_lm", {}),
+        pytest.param("causal_rows", PROCESSES, marks=pytest.mark.slow),
+    ],
+)
+def test_text_and_output_in_a_bucket(name, options, data, tmp_path, monkeypatch):
+    monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
+    recipe = Recipe(**RECIPES[name])
+    (tmp_path / "here").mkdir()
+    running.prepare(recipe, data, tmp_path / "here")
+    with new_bucket(monkeypatch) as bucket:
+        store, place = open_store(bucket)
+        store.put(f"{data}/", f"{place}/text", recursive=True)
+        beam.prepare(recipe, f"{bucket}/text", f"{bucket}/run", options=options)
+        shutil.rmtree(tmp_path / "home")
+        found = contents(local_path(f"{bucket}/run"))
+    assert found == contents(tmp_path / "here")
 
 
 def test_faults_are_counted_and_nothing_else_is_lost(tmp_path, capsys):

@@ -12,10 +12,10 @@ import zoo
 from zoo import pretraining, registry
 from zoo.presets import sha256
 from zoo.pretraining import Recipe
-from zoo.pretraining import teacher as teachers
 from zoo.pretraining.distillation import Distillation
-from zoo.pretraining.distillation_loss import DistillationLoss, TextCosine
-from zoo.pretraining.teacher import Teacher, principal_axes, project
+from zoo.pretraining.distillation import teacher as teachers
+from zoo.pretraining.distillation.cosine_loss import DistillationLoss, TextCosine
+from zoo.pretraining.distillation.teacher import Teacher, principal_axes, project
 
 KILLED = 2
 

@@ -1,13 +1,12 @@
 """The preparation of pretraining runs by Apache Beam."""
 
 import collections
+import dataclasses
 import functools
 import hashlib
 import itertools
 import json
-import os
 import pathlib
-import shutil
 import zlib
 
 import apache_beam as beam
@@ -15,6 +14,7 @@ import numpy as np
 
 from zoo.beam.pipelines import make_runner, running
 from zoo.data.files.corpus_parts import digest
+from zoo.files.buckets import local_path, place_of, remove
 from zoo.files.whole_files import replacing, write_json
 from zoo.pretraining import find_recipe
 from zoo.pretraining.preparation import Preparation
@@ -33,8 +33,8 @@ def prepare(recipe, data, output, runner=None, options=None, echo=print):
     runner and the number of workers. A document that cannot be read is left out, and
     is named in a file of `output` that ends in `.faults.jsonl`.
 
-    The workers read `data` and write to `output`, so both are on a disk that all of
-    them share, and `zoo` is installed on all of them.
+    The workers read `data` and write to `output`, so both are in a bucket, or on a disk
+    that all of them share. `zoo` is installed on all of them.
 
     Args:
         recipe: `zoo.pretraining.Recipe`, or the name or path of one.
@@ -66,12 +66,12 @@ def prepare(recipe, data, output, runner=None, options=None, echo=print):
             "`zoo pretrain`, which prepares it."
         )
     # Workers may have another working directory.
-    data, output = (pathlib.Path(path).absolute() for path in (data, output))
+    data, output = (local_path(path).absolute() for path in (data, output))
     preparation = BeamPreparation(output, runner, options or {}, echo)
     check_recipe(recipe, data, output, 1)
     output.mkdir(parents=True, exist_ok=True)
     prepare_run(recipe, data, output, preparation)
-    _remove(preparation.parts)
+    remove(preparation.parts)
     return preparation.faults
 
 
@@ -95,8 +95,7 @@ class BeamPreparation(Preparation):
 
     def count(self, corpus, count):
         """Counts words; see the base class."""
-        folder = self.parts / "counts"
-        _remove(folder)
+        folder = self._new("counts")
         arguments = corpus, count, self._find_repeats(corpus)
         with self._pipeline() as pipeline:
             _ = (
@@ -111,28 +110,25 @@ class BeamPreparation(Preparation):
                 (words, firsts, counts), _unpack(path), strict=True
             ):
                 column += more
-        _remove(folder)
+        remove(local_path(folder))
         order = np.argsort(np.array(firsts, np.int64)).tolist()
         return collections.Counter({words[n]: counts[n] for n in order})
 
     def write(self, corpus, write, join, directory):
         """Writes rows; see the base class."""
         name = directory.name
-        pieces = self.parts / name
-        noted, faults = (d / f"{name}.faults.jsonl" for d in (self.parts, self.output))
-        _remove(pieces)
-        arguments = corpus, write, pieces, self._find_repeats(corpus)
+        pieces, noted = self._new(name), self._new(f"{name}.faults")
+        faults = self.output / f"{name}.faults.jsonl"
+        arguments = corpus, write, pieces, noted, self._find_repeats(corpus)
         with self._pipeline() as pipeline:
-            written = self._parts(pipeline, corpus) | "write" >> beam.FlatMap(
+            _ = self._parts(pipeline, corpus) | "write" >> beam.Map(
                 functools.partial(_write_part, *arguments)
-            ).with_outputs("faults", main="numbers")
-            _ = written.faults | beam.io.WriteToText(
-                str(noted), num_shards=1, shard_name_template=""
             )
-        with open(noted, "rb") as file:
-            self.faults[name] = sum(1 for _ in file)
-        if self.faults[name]:
-            os.replace(noted, faults)
+        lines = [path.read_text("utf-8") for path in _files(noted)]
+        self.faults[name] = sum(text.count("\n") for text in lines)
+        if lines:
+            with replacing(faults) as temporary:
+                temporary.write_text("".join(lines), "utf-8")
             self.echo(f"{name}: {self.faults[name]} documents left out, see {faults}")
         if not _files(pieces):
             raise ValueError(
@@ -140,7 +136,7 @@ class BeamPreparation(Preparation):
                 f"none for {name}. See {faults}, or give other files."
             )
         join(_files(pieces), directory)
-        _remove(pieces)
+        remove(local_path(pieces))
         self.echo(str(directory))
 
     def _pipeline(self):
@@ -148,7 +144,8 @@ class BeamPreparation(Preparation):
 
     def _parts(self, pipeline, corpus):
         """The numbered parts of a corpus, a collection."""
-        parts = [*enumerate(corpus.parts())]
+        parts = [[*map(_for_workers, part)] for part in corpus.parts()]
+        parts = [*enumerate(parts)]
         return pipeline | beam.Create(parts) | beam.Reshuffle()
 
     def _find_repeats(self, corpus):
@@ -159,9 +156,8 @@ class BeamPreparation(Preparation):
         if not corpus.unique:
             return None
         key = hashlib.blake2b(repr(corpus.paths).encode(), digest_size=8).hexdigest()
-        folder = self.parts / "repeats" / key
         if key not in self._repeats:
-            _remove(folder)
+            folder = self._new(f"repeats/{key}")
             with self._pipeline() as pipeline:
                 _ = (
                     self._parts(pipeline, corpus)
@@ -173,13 +169,24 @@ class BeamPreparation(Preparation):
                     >> beam.MapTuple(functools.partial(_write_repeats, folder))
                 )
             self._repeats[key] = folder
-        return folder
+        return self._repeats[key]
+
+    def _new(self, name):
+        """The place of a directory that the workers write to, str, where nothing is."""
+        remove(self.parts / name)
+        return place_of(self.parts / name)
+
+
+def _for_workers(span):
+    """A span whose path has a meaning for all workers."""
+    return dataclasses.replace(span, path=place_of(span.path))
 
 
 def _new_documents(corpus, repeats, number, part, fault=lambda *place: None):
     """The readable documents of a part, without those that are repeated."""
     left_out = set()
-    if repeats and (path := repeats / f"{number}.json").exists():
+    path = repeats and local_path(f"{repeats}/{number}.json")
+    if path and path.exists():
         left_out = set(json.loads(path.read_text()))
     for place, document in enumerate(corpus.read(part, fault)):
         if place not in left_out:
@@ -206,7 +213,7 @@ def _merge_counts(folder, element):
         for word, place, number in zip(words, places, numbers, strict=True):
             firsts[word] = min(place, firsts.get(word, place))
             counts[word] += number
-    with replacing(folder / f"{bucket}") as temporary:
+    with replacing(f"{folder}/{bucket}") as temporary:
         counts = map(counts.get, firsts)
         temporary.write_bytes(_pack([*firsts], [*firsts.values()], [*counts]))
 
@@ -226,21 +233,22 @@ def _unpack(packed):
     return [word.encode("latin-1") for word in words] if encoded else words, *numbers
 
 
-def _write_part(corpus, write, pieces, repeats, element):
-    """Writes the rows of a part; yields what could not be read."""
-    faults, piece = [], pieces / f"{element[0]:08}"
+def _write_part(corpus, write, pieces, noted, repeats, element):
+    """Writes the rows of a part, and what could not be read."""
+    faults, piece = [], local_path(f"{pieces}/{element[0]:08}", directory=False)
 
     def note(span, place, error):
-        text = {"path": str(span.path), "place": place, "error": str(error)}
-        faults.append(json.dumps(text, ensure_ascii=False))
+        text = {"path": place_of(span.path), "place": place, "error": str(error)}
+        faults.append(json.dumps(text, ensure_ascii=False) + "\n")
 
     documents = _new_documents(corpus, repeats, *element, note)
     first = next(documents, None)
     if first is not None:
-        _remove(piece)  # of an attempt that failed later
+        remove(piece)  # of an attempt that failed later
         write([(element[0], itertools.chain([first], documents))], piece)
-    for fault in faults:
-        yield beam.TaggedOutput("faults", fault)
+    if faults:
+        with replacing(f"{noted}/{element[0]:08}") as temporary:
+            temporary.write_text("".join(faults), "utf-8")
 
 
 def _digest_part(corpus, element):
@@ -263,17 +271,10 @@ def _find_repeated(element):
 
 
 def _write_repeats(folder, number, places):
-    write_json(folder / f"{number}.json", sorted(itertools.chain(*places)))
+    write_json(f"{folder}/{number}.json", sorted(itertools.chain(*places)))
 
 
 def _files(folder):
     """What a directory has, in the order of the names; [] if it does not exist."""
+    folder = local_path(folder)
     return sorted(folder.iterdir()) if folder.exists() else []
-
-
-def _remove(path):
-    """Removes a file or a directory, if it exists."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

@@ -123,6 +123,22 @@ def send(source, target):
                 store.rm_file(former[parts]["name"])
 
 
+def remove(path):
+    """Removes a file or directory, and also from the store whose copy it is."""
+    address = address_of(path)
+    if address is not None:
+        with StoreErrors(address, "removed"):
+            store, name = open_store(address)
+            for info in _find(store, name).values():
+                store.rm_file(info["name"])
+    _remove(path)
+
+
+def place_of(path):
+    """The address whose copy a path is, or the path, as str, for another machine."""
+    return address_of(path) or str(path)
+
+
 def check_store(path):
     """OSError unless files can be written at an address, or below it."""
     address = f"{path.rstrip('/')}.{uuid.uuid4().hex}"

@@ -11,6 +11,7 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from zoo.data.files.table_files import open_table
+from zoo.files.buckets import local_path
 from zoo.files.lines import read_lines
 from zoo.files.whole_files import OPENERS, open_any, open_text
 
@@ -67,6 +68,7 @@ def read_spans(spans, formats=find_format, fault=None):
     `formats` is a function of a path to a `Format`.
     """
     for span in spans:
+        span = dataclasses.replace(span, path=local_path(span.path))
         kind = formats(span.path)
         for place, record in kind.records(
             span, "surrogateescape" if fault else "strict"

@@ -12,7 +12,18 @@ from zoo import registry
 from zoo.checks.ranges import CheckedFields, Count, NotNegative, Range, Size
 from zoo.data import read_texts
 from zoo.files.whole_files import replacing
-from zoo.pretraining.distillation_loss import DistillationLoss, TextCosine
+from zoo.pretraining.distillation.cosine_loss import DistillationLoss, TextCosine
+from zoo.pretraining.distillation.teacher import (
+    Teacher,
+    aligned_axes,
+    principal_axes,
+    project,
+)
+from zoo.pretraining.distillation.text_and_words import (
+    agreeing_words,
+    count_words,
+    with_words,
+)
 from zoo.pretraining.objective import StagedObjective, count_tokens
 from zoo.pretraining.recipes import find_files, find_held_out, find_train
 from zoo.pretraining.start import (
@@ -21,13 +32,6 @@ from zoo.pretraining.start import (
     start_model,
     start_word_pieces,
 )
-from zoo.pretraining.teacher import (
-    Teacher,
-    aligned_axes,
-    principal_axes,
-    project,
-)
-from zoo.pretraining.text_and_words import agreeing_words, count_words, with_words
 from zoo.tasks import TextEmbedder
 from zoo.text import WordPieceTokenizer
 

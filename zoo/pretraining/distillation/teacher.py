@@ -9,7 +9,7 @@ from zoo import registry
 from zoo.distribution import chief_first
 from zoo.files.whole_files import replacing
 from zoo.presets import find_preset, sha256
-from zoo.pretraining.text_and_words import embed_words, with_words
+from zoo.pretraining.distillation.text_and_words import embed_words, with_words
 from zoo.programs.scores.stored_settings import find_weights
 from zoo.tasks import TextEmbedder
 
