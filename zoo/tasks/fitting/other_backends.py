@@ -5,6 +5,7 @@ import functools
 import types
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from zoo.keras_internals import StateHooks, called_by_fit, losses_are_built
@@ -19,9 +20,15 @@ from zoo.tasks.fitting.padded_batches import (
     data_parts,
     on_all_devices,
     padded_arguments,
+    padded_batch,
     predict_padded,
 )
 from zoo.tasks.fitting.traced_state import traced_anew
+
+
+def on_jax():
+    """Whether the backend is JAX."""
+    return keras.backend.backend() == "jax"
 
 
 def in_scope(method):
@@ -68,13 +75,18 @@ class StepsOfOtherBackends(StateHooks):
 
     @property
     def metrics(self):
-        """Keras' metrics, whose loss is the sum of each output's mean."""
-        return shown_metrics(self, super().metrics)
+        """Keras' metrics; on JAX, the loss is the sum of each output's mean."""
+        return shown_metrics(self, super().metrics) if on_jax() else super().metrics
 
     @in_scope
     def fit(self, **arguments):
-        """Keras' `fit`."""
+        """Keras' `fit`; ValueError if several devices are to split token ids."""
         if data_parts() > 1:
+            if arguments.pop("validation_split", None):
+                raise ValueError(
+                    "`validation_split` of token ids needs one device. Received: "
+                    f"{data_parts()} devices. Use `validation_data`."
+                )
             options = {"batch_size": arguments.get("validation_batch_size")}
             held_out = arguments.pop("validation_data", None)
             if held_out is not None:
@@ -100,6 +112,29 @@ class StepsOfOtherBackends(StateHooks):
         if data_parts() == 1:
             return predict(x, batch_size)
         return predict_padded(predict, x, batch_size, steps)
+
+    @in_scope
+    def train_on_batch(
+        self, x, y=None, sample_weight=None, class_weight=None, return_dict=False
+    ):
+        """Keras' `train_on_batch`."""
+        if on_jax():  # which takes no tensors of TensorFlow
+            x, y, sample_weight = padded_batch(x, y, sample_weight, class_weight)
+            class_weight = None
+        fit = super().train_on_batch
+        return fit(x, y, sample_weight, class_weight, return_dict)
+
+    @in_scope
+    def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
+        """Keras' `test_on_batch`."""
+        if on_jax():
+            x, y, sample_weight = padded_batch(x, y, sample_weight)
+        return super().test_on_batch(x, y, sample_weight, return_dict)
+
+    @in_scope
+    def predict_on_batch(self, x):
+        """Keras' `predict_on_batch`, which computes all rows on all devices."""
+        return super().predict_on_batch(keras.tree.map_structure(np.asarray, x))
 
     def predict_step(self, state, *data):
         """Keras' step, whose outputs every process has."""

@@ -30,6 +30,14 @@ def padded_arguments(arguments, steps):
     return {**others, "x": read_batches(pad_example, steps_per_epoch=steps, **data)}
 
 
+def padded_batch(x, y, sample_weight, class_weight=None):
+    """The arrays of one batch as `pad_example` returns them."""
+    rows = len(keras.tree.flatten(x)[0])
+    options = {"batch_size": rows, "class_weight": class_weight}
+    data = read_batches(pad_example, x, y, sample_weight, **options)
+    return next(data.get_jax_iterator())
+
+
 def pad_example(batch):
     """A tuple x, y, sample_weight of this process' part of a padded batch."""
     x, y, weights = keras.utils.unpack_x_y_sample_weight(batch)
@@ -55,11 +63,11 @@ def row_places(x):
     """
     rows, parts = len(keras.tree.flatten(x)[0]), data_parts()
     size = -(-rows // parts) * parts
-    distribution = keras.distribution.distribution()
+    distribution, numbers = keras.distribution.distribution(), np.arange(size)
+    if distribution is None:
+        return numbers < rows, numbers
     each = size // min(distribution.num_processes, parts)
-    numbers = np.arange(size)
-    own = numbers[distribution.data_shard_id * each :][:each]
-    return numbers < rows, own
+    return numbers < rows, numbers[distribution.data_shard_id * each :][:each]
 
 
 def take(nest, numbers):
