@@ -136,7 +136,7 @@ WITHOUT = {
     *("apply_quantization", "quantization_configs", "quantization_record"),
     *("quantization_words", "quantize_again", "quantize_layers", "quantize_model"),
     *("quantized_layers", "entry_index", "visible_entries", "is_lora"),
-    *("lora_layers", "restart_lora"),
+    *("lora_layers", "restart_lora", "RecomputedLayer", "recompute_layers"),
     *("merged_weights", "output_layer", "follow_trainable"),
 }
 UNBOUND = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

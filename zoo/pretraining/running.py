@@ -97,7 +97,8 @@ def run(recipe, data, output, every=None, tensorboard=False, accumulate=1, remat
 def build(objective, accumulate, remat):
     """The compiled model at the start, whose updates have so many parts."""
     model = objective.build()
-    recompute_layers(model, remat)
+    if remat:
+        recompute_layers(model)
     if accumulate > 1:
         compute_in_parts(model, accumulate)
     return model

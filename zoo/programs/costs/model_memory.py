@@ -52,7 +52,7 @@ def training_memory(
     Example:
         >>> costs = training_memory("bert_mini_en_uncased_books", 8, 128)
         >>> costs.weights // 10**6
-        22
+        21
     """
     family, config, saved, saved_options = described(preset)
     kind = find_task(task) if task else saved or TextClassifier
