@@ -29,7 +29,6 @@ BELOW_TASKS = {
 }
 BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 ABOVE_TASKS = {"registry", "pretraining", "programs", "beam", "commands", "__init__"}
-PROGRAMS_TOO = BELOW_REGISTRY | {"registry", "pretraining", "programs"}
 EVERYTHING = BELOW_REGISTRY | ABOVE_TASKS
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
@@ -85,7 +84,10 @@ RULES = {
     "programs": (BELOW_REGISTRY | {"registry", "__version__"}, ENGINE),
     "programs/vectors/text_vectors": ({*BELOW_REGISTRY, "registry"}, ENGINE | {"tqdm"}),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
-    "beam": (PROGRAMS_TOO, {*ENGINE, "apache_beam", "tensorflow_text"}),
+    "beam": (
+        EVERYTHING - {"commands", "__init__"},
+        {*ENGINE, "apache_beam", "tensorflow_text"},
+    ),
     "data/files/table_files": (set(), {"pyarrow"}),
     "data/files/table_writing": (set(), {"pyarrow"}),
     "commands": (EVERYTHING, {"click"}),

@@ -1,6 +1,7 @@
 """What the README and the cards show runs; what guides show, too, is there."""
 
 import builtins
+import importlib.util
 import pkgutil
 import re
 import symtable
@@ -13,9 +14,13 @@ PAGES = [README, *CARDS, *GUIDES]
 QUICK = ("elmo", "bert_mini_en_uncased_distilled")  # whose blocks run in seconds
 
 
-@pytest.mark.parametrize("page, longest", [(README, 150), *((g, 175) for g in GUIDES)])
-def test_the_readme_and_the_guides_are_short(page, longest):
+LONGEST = {"scale": 230}  # lines of guides; of others 175
+
+
+@pytest.mark.parametrize("page", [README, *GUIDES])
+def test_the_readme_and_the_guides_are_short(page):
     lines = page.read_text("utf-8").splitlines()
+    longest = 150 if page == README else LONGEST.get(name(page), 175)
     assert len(lines) <= longest
     assert max(len(line) for line in lines if not line.startswith("|")) <= 100
 
@@ -102,6 +107,8 @@ def named(page):
 def test_names_in_the_text_exist():
     names = {name for page in PAGES for name in named(page)}
     assert len(names) > 50
+    if importlib.util.find_spec("apache_beam") is None:
+        names = {name for name in names if not name.startswith("zoo.beam.")}
     for dotted in sorted(names):
         pkgutil.resolve_name(dotted)
 

@@ -43,6 +43,7 @@ class Task(keras.Model):
         weighted_metrics: Any = None,
         *,
         learning_rate: Any = None,
+        remat: bool = False,
         **kwargs: Any,
     ) -> None: ...
     def fit(
@@ -452,6 +453,17 @@ def soft_labels(
     labels: Sequence[str] | None = None,
     temperature: float = 1.0,
     batch_size: int | None = None,
+) -> Any: ...
+def training_memory(
+    preset: Path,
+    rows: int,
+    sequence_length: int,
+    task: str | None = None,
+    dtype: Any = None,
+    optimizer: Any = "adamw",
+    accumulate: int = 1,
+    remat: bool = False,
+    **options: Any,
 ) -> Any: ...
 def strategy(name: str = "auto", devices: int | None = None) -> Any: ...
 def assess(model: Any, x: Data, y: Data) -> Any: ...
