@@ -5,8 +5,8 @@
 Each case has a process of its own, which first trains a tiny model of the same kind, so
 that the libraries are loaded. Then it notes its resident memory, makes the model with
 random weights, and trains three steps. Measured is how much the memory grew at most.
-Computed is the total of `zoo.training_memory`, whose shares for the allocator were chosen
-to fit these steps. The table is `benchmarks/memory`.
+Computed is the total of `zoo.training_memory`, whose shares for the allocator were
+chosen to fit these steps. The table is `benchmarks/memory`.
 """
 
 import csv
