@@ -32,6 +32,7 @@ ABOVE_TASKS = {"registry", "pretraining", "programs", "beam", "commands", "__ini
 EVERYTHING = BELOW_REGISTRY | ABOVE_TASKS
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
 ENGINE = {"keras", "tensorflow", "numpy"}
+BEAM = {"apache_beam", "tensorflow_text"}
 OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 
 # What a module may import: from zoo, and from other packages. Every module may import
@@ -84,10 +85,7 @@ RULES = {
     "programs": (BELOW_REGISTRY | {"registry", "__version__"}, ENGINE),
     "programs/vectors/text_vectors": ({*BELOW_REGISTRY, "registry"}, ENGINE | {"tqdm"}),
     "pretraining": (BELOW_REGISTRY | {"registry", "programs"}, ENGINE),
-    "beam": (
-        EVERYTHING - {"commands", "__init__"},
-        {*ENGINE, "apache_beam", "tensorflow_text"},
-    ),
+    "beam": (EVERYTHING - {"commands", "__init__"}, ENGINE | BEAM),
     "data/files/table_files": (set(), {"pyarrow"}),
     "data/files/table_writing": (set(), {"pyarrow"}),
     "commands": (EVERYTHING, {"click"}),
