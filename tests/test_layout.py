@@ -31,8 +31,7 @@ BELOW_REGISTRY = {*BELOW_TASKS, "tasks", "models", "visualize"}
 ABOVE_TASKS = {"registry", "pretraining", "programs", "beam", "commands", "__init__"}
 EVERYTHING = BELOW_REGISTRY | ABOVE_TASKS
 FORMATS = {"h5py", "ml_dtypes", "safetensors", "tensorflow"}
-ENGINE = {"keras", "tensorflow", "numpy"}
-BEAM = {"apache_beam", "tensorflow_text"}
+ENGINE, BEAM = {"keras", "tensorflow", "numpy"}, {"apache_beam", "tensorflow_text"}
 OFFICIAL_METRICS = {"sacrebleu", "seqeval", "sklearn", "scipy", "threadpoolctl"}
 
 # What a module may import: from zoo, and from other packages. Every module may import
