@@ -70,9 +70,9 @@ class AttentivePooling(keras.layers.Layer):
         """Pools over the L positions."""
         wide = ops.cast(sequence, "float32")
         mask = ops.cast(padding_mask, "float32")[:, :, None]
-        filled = ops.max(mask, axis=1)
-        most = ops.max(ops.where(mask > 0, wide, -1e9), axis=1)
-        least = ops.min(ops.where(mask > 0, wide, 1e9), axis=1)
+        filled = ops.max(mask, axis=1, initial=0)
+        most = ops.max(ops.where(mask > 0, wide, -1e9), axis=1, initial=-1e9)
+        least = ops.min(ops.where(mask > 0, wide, 1e9), axis=1, initial=1e9)
         mean = ops.sum(wide * mask, axis=1) / ops.maximum(ops.sum(mask, axis=1), 1.0)
         scores = ops.matmul(wide, ops.cast(self.vector, "float32"))
         shares = masked_softmax(scores, mask, axis=1)

@@ -223,7 +223,9 @@ class CharacterCNN(CompositeLayer):
         table = ops.cast(self.embeddings, self.compute_dtype)
         table = ops.concatenate([ops.zeros_like(table[:1]), table], axis=0)
         x = ops.take(table, words, axis=0)
-        maxima = [ops.max(layer(x), axis=1) for layer in self.convolutions]
+        maxima = [
+            ops.max(layer(x), axis=1, initial=-math.inf) for layer in self.convolutions
+        ]
         x = self.activation(ops.concatenate(maxima, axis=-1))
         for layer in self.highways:
             x = layer(x)

@@ -1,5 +1,7 @@
 """A linear-chain conditional random field."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -126,7 +128,9 @@ def forward_backward(potentials):
         before = ops.concatenate([start[None], after[:-1]], axis=0)
         ahead = ops.concatenate([ahead[1:], nothing[None]], axis=0)
         scores = before[:, :, :, None] + steps + ahead[:, :, None, :]
-        pairs = ops.exp(scores - ops.max(scores, axis=(2, 3), keepdims=True))
+        pairs = ops.exp(
+            scores - ops.max(scores, axis=(2, 3), keepdims=True, initial=-math.inf)
+        )
         pairs = pairs / ops.sum(pairs, axis=(2, 3), keepdims=True)
         return ops.transpose(pairs, (1, 0, 2, 3))
 
@@ -138,7 +142,7 @@ def _scaled(state, scores, axis):
     # The subtracted values are added up in the second state. Without this, the sums of
     # a long text would lose precision.
     sums = ops.logsumexp(scores, axis=axis)
-    largest = ops.max(sums, axis=-1)
+    largest = ops.max(sums, axis=-1, initial=-math.inf)
     return sums - largest[:, None], state[1] + largest
 
 
@@ -179,7 +183,7 @@ def best_path(potentials):
     def forward(state, inputs):
         scores = state[0][:, :, None] + inputs[0]
         came_from = ops.cast(ops.argmax(scores, axis=1), "int32")
-        return ops.max(scores, axis=1), came_from
+        return ops.max(scores, axis=1, initial=-math.inf), came_from
 
     (last, _), (_, came_from) = scan(forward, (start, nothing), (steps,))
     best = ops.cast(ops.argmax(last, axis=-1), "int32")
@@ -190,7 +194,7 @@ def best_path(potentials):
         return tag, before
 
     _, (tags, _) = scan(backward, (best, best), (came_from,), reverse=True)
-    return ops.transpose(tags), ops.max(last, axis=-1)
+    return ops.transpose(tags), ops.max(last, axis=-1, initial=-math.inf)
 
 
 def forbid(potentials, allowed, mask=None):

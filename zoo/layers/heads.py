@@ -70,13 +70,13 @@ class Pooling(keras.layers.Layer):
         if self.mode == "last":
             places = ops.arange(ops.shape(padding_mask)[1], dtype="int32")
             places = ops.cast(padding_mask, "int32") * places
-            last = ops.max(places, axis=1)[:, None, None]
+            last = ops.max(places, axis=1, initial=0)[:, None, None]
             vectors = ops.take_along_axis(sequence, last, axis=1)[:, 0]
             return self._normalized(ops.cast(vectors, "float32"))
         if self.mode == "max":
             mask = ops.expand_dims(ops.cast(padding_mask, "bool"), 2)
             masked = ops.where(mask, ops.cast(sequence, "float32"), -math.inf)
-            largest = ops.max(masked, axis=1)
+            largest = ops.max(masked, axis=1, initial=-math.inf)
             return self._normalized(ops.where(ops.isinf(largest), 0.0, largest))
         start = self.start(ops.shape(sequence)[0], sequence.shape[-1])
         return self.finish(self.read(start, sequence, padding_mask))
@@ -212,7 +212,9 @@ def scaled_mean(sequence, mask):
 
 def difference_and_product(u, v, first_mask, second_mask):
     """`|u - v|` and `u v`, or 0 if one of the masks is empty."""
-    both = (ops.max(first_mask, axis=1) * ops.max(second_mask, axis=1))[:, None]
+    # A replica may have no rows. TensorFlow needs an initial value for these.
+    first, second = (ops.max(m, axis=1, initial=0) for m in (first_mask, second_mask))
+    both = (first * second)[:, None]
     return both * ops.abs(u - v), both * u * v
 
 
@@ -233,9 +235,10 @@ def token_similarities(texts, masks):
     cosines = ops.where(both > 0, cosines, -1.0)
     found = []
     for axis, mask in ((2, masks[0]), (1, masks[1])):
-        largest = ops.max(cosines, axis=axis)
+        largest = ops.max(cosines, axis=axis, initial=-1.0)
         count = ops.maximum(ops.sum(mask, axis=1, keepdims=True), 1.0)
-        least = ops.min(ops.where(mask > 0, largest, 1.0), axis=1, keepdims=True)
+        least = ops.where(mask > 0, largest, 1.0)
+        least = ops.min(least, axis=1, keepdims=True, initial=1.0)
         found += [ops.sum(largest * mask, axis=1, keepdims=True) / count, least]
-    pair = ops.max(both, axis=(1, 2))[:, None]
+    pair = ops.max(both, axis=(1, 2), initial=0)[:, None]
     return [pair * value for value in found]

@@ -1,5 +1,7 @@
 """A dense layer whose units are maxima."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -48,7 +50,7 @@ class Maxout(CompositeLayer):
     def call(self, x):
         """Computes the maxima."""
         pieces = ops.reshape(self.dense(x), (-1, self.units, self.pool_size))
-        return ops.max(pieces, axis=-1)
+        return ops.max(pieces, axis=-1, initial=-math.inf)
 
     def compute_output_shape(self, input_shape):
         """(B, U)."""

@@ -241,7 +241,7 @@ class SpanF1(keras.metrics.Metric):
         if sample_weight is not None:
             weights = ops.cast(sample_weight, "float32")
             if len(weights.shape) == 2:
-                weights = ops.max(weights, axis=1)
+                weights = ops.max(weights, axis=1, initial=0)
         parts = [
             ops.sum(weights[:, None] * ops.cast(part, "float32"))
             for part in (same, other_begins, begins)
