@@ -97,11 +97,11 @@ class SampledSoftmax(keras.layers.Layer):
     def blocked_losses(self, hidden, targets):
         """Computes `full_losses` of at most `TARGETS_IN_BLOCK` targets at once."""
         count = ops.shape(targets)[0]
+        least, most = ops.minimum, ops.maximum
         if isinstance(count, int):  # JAX reshapes to known numbers only
-            size = min(max(count, 1), TARGETS_IN_BLOCK)
-        else:
-            size = ops.minimum(ops.maximum(count, 1), TARGETS_IN_BLOCK)
-        blocks = -(-count // size)
+            least, most = min, max
+        size = least(most(count, 1), TARGETS_IN_BLOCK)
+        blocks = most(-(-count // size), 1)  # also of a replica without rows
         more = blocks * size - count
         hidden = ops.pad(hidden, ((0, more), (0, 0)))
         targets = ops.pad(targets, ((0, more),))
