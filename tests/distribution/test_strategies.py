@@ -2,6 +2,7 @@
 
 import json
 import socket
+import types
 
 import pytest
 import tensorflow as tf
@@ -146,6 +147,13 @@ def test_one_process_is_the_chief(two_replicas):
     with two_replicas.scope():
         assert is_chief()
         assert chief_first(tf.distribute.get_strategy) is two_replicas
+
+
+def test_processes_of_jax_prepare_no_files(monkeypatch):
+    processes = types.SimpleNamespace(num_processes=2)
+    monkeypatch.setattr("keras.distribution.distribution", lambda: processes)
+    with pytest.raises(ValueError, match="one process only. Received: 2 processes"):
+        chief_first(max, 1, 2)
 
 
 def test_a_process_that_does_not_write_leaves_nothing(tmp_path, monkeypatch):

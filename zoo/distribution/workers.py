@@ -6,6 +6,7 @@ import re
 import socket
 import time
 
+import keras
 import tensorflow as tf
 
 from zoo.distribution.clusters import addresses_of
@@ -50,11 +51,19 @@ def chief_first(function, *arguments):
 
     Raises:
         RuntimeError: on the others, if the chief has failed.
+        ValueError: if there are several processes of JAX.
 
     Example:
         >>> chief_first(max, 1, 2)
         2
     """
+    distribution = keras.distribution.distribution()
+    if distribution is not None and distribution.num_processes > 1:
+        raise ValueError(
+            "With JAX, files are prepared in a job of one process only. Received: "
+            f"{distribution.num_processes} processes. Use the backend tensorflow, and "
+            "strategy multi_worker."
+        )
     strategy = tf.distribute.get_strategy()
     if cluster_of(strategy) is None:
         return function(*arguments)
