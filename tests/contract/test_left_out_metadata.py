@@ -110,6 +110,7 @@ def change(document, keys, value=...):
     return document
 
 
+@pytest.mark.shown("bert hugging_face", "gpt2 hugging_face", "marian joint")
 def test_no_field_is_missed_in_silence(directory, damaged):
     name, directory = directory.name, damaged(directory)
     source, _ = read(directory)

@@ -246,6 +246,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.shown("file of Keras", "export", "documents")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_take_addresses(name, memory, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

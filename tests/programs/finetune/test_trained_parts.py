@@ -7,7 +7,7 @@ import pytest
 import tiny
 
 import zoo
-from zoo.commands.arguments import parse_weights
+from zoo.commands.option_values import parse_weights
 from zoo.layers import is_lora
 from zoo.programs.finetune.trained_parts import train_parts
 
