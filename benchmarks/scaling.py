@@ -45,11 +45,18 @@ def work(model, workers, steps):
     """Trains as a worker, and prints seconds and bytes of the steps as JSON."""
     import random
 
+    import keras
     import tensorflow as tf
 
     import zoo
 
     preset, task = MODELS[model]
+    ends = []  # of steps: seconds, and bytes sent so far
+    note = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: ends.append(
+            (time.perf_counter(), int(LOOPBACK.read_text()))
+        )
+    )
     draw = random.Random(0)
     texts = [" ".join(draw.choices(WORDS, k=LENGTH)) for _ in range(ROWS * workers)]
     with zoo.strategy("multi_worker" if workers > 1 else "one").scope():
@@ -59,11 +66,9 @@ def work(model, workers, steps):
         shard = tf.data.experimental.AutoShardPolicy.DATA
         options.experimental_distribute.auto_shard_policy = shard
         data = tf.data.Dataset.from_tensors(batch).repeat().with_options(options)
-        built.fit(data, steps_per_epoch=2, verbose=0)
-        sent, begin = int(LOOPBACK.read_text()), time.perf_counter()
-        built.fit(data, steps_per_epoch=steps, verbose=0)
-        seconds = time.perf_counter() - begin
-        sent = int(LOOPBACK.read_text()) - sent
+        built.fit(data, steps_per_epoch=steps + 2, verbose=0, callbacks=[note])
+        begin, end = ends[1], ends[-1]
+    seconds, sent = (last - first for first, last in zip(begin, end, strict=True))
     weights = sum(w.shape.num_elements() for w in built.trainable_variables)
     print(json.dumps({"seconds": seconds, "sent": sent, "weights": weights}))
 
