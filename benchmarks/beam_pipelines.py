@@ -17,7 +17,6 @@ each turn, and compares the sums of the times.
 import collections
 import itertools
 import json
-import lzma
 import os
 import pathlib
 import subprocess
@@ -28,7 +27,8 @@ import time
 import click
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from benchmarks.large_corpus import ROOT, read_books, write_corpus
+
 RECIPE = ROOT / "presets/bert/bert_mini_en_uncased_books/recipe.json"
 PROCESSES = "direct_num_workers=2", "direct_running_mode=multi_processing"
 PEERS = {
@@ -40,37 +40,6 @@ PEERS = {
     ),
 }
 LAST_STAGE = 64  # tokens of the rows
-
-
-def read_books(data):
-    """The lines of the books, without end; FileNotFoundError if there are none."""
-    books = sorted((pathlib.Path(data) / "books").glob("train-*.txt.xz"))
-    if not books:
-        raise FileNotFoundError(
-            f"{data} must have books/train-*.txt.xz. Received: no such file."
-        )
-    for copy in itertools.count():
-        for book in books:
-            with lzma.open(book, "rt", encoding="utf-8") as lines:
-                for number, line in enumerate(lines):
-                    words = line.split()
-                    if words and copy:  # no document is there twice
-                        begin = copy % len(words)
-                        words = words[begin:] + words[:begin]
-                        if number % 20 == 0:
-                            words[0] += f"{copy:x}{number % 100:x}"
-                    yield " ".join(words) + "\n"
-            yield "\n"
-
-
-def write_corpus(data, path, size):
-    """Writes the books with changes until `path` has `size` bytes."""
-    written = 0
-    with open(path, "w", encoding="utf-8") as file:
-        for line in read_books(data):
-            written += file.write(line)
-            if written >= size:
-                return
 
 
 def time_preparation(arguments, folder):

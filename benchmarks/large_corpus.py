@@ -1,4 +1,4 @@
-"""Peak memory of work on a large corpus: books, repeated.
+"""Peak memory of work on a large corpus: books, repeated with other words.
 
     python -m benchmarks.large_corpus pretrain --data DIR --gigabytes 1
     python -m benchmarks.large_corpus embed --data DIR --gigabytes 1
@@ -13,6 +13,7 @@ seconds.
   paragraph.
 """
 
+import itertools
 import json
 import lzma
 import pathlib
@@ -29,28 +30,35 @@ RECIPE = "bert/bert_mini_en_uncased_books/recipe.json"
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
-def write_corpus(data, path, size):
-    """Writes the books repeatedly until `path` has `size` bytes.
-
-    Raises:
-        FileNotFoundError: if there are no books.
-    """
+def read_books(data):
+    """The lines of the books, without end; FileNotFoundError if there are none."""
     books = sorted((pathlib.Path(data) / "books").glob("train-*.txt.xz"))
     if not books:
         raise FileNotFoundError(
             f"{data} must have books/train-*.txt.xz. Received: no such file."
         )
+    for copy in itertools.count():
+        for book in books:
+            with lzma.open(book, "rt", encoding="utf-8") as lines:
+                for number, line in enumerate(lines):
+                    words = line.split()
+                    if words and copy:  # no document is there twice
+                        begin = copy % len(words)
+                        words = words[begin:] + words[:begin]
+                        if number % 20 == 0:
+                            words[0] += f"{copy:x}{number % 100:x}"
+                    yield " ".join(words) + "\n"
+            yield "\n"
+
+
+def write_corpus(data, path, size):
+    """Writes the books with changes until `path` has `size` bytes."""
     written = 0
     with open(path, "w", encoding="utf-8") as file:
-        while written < size:
-            for book in books:
-                with lzma.open(book, "rt", encoding="utf-8") as lines:
-                    for line in lines:
-                        written += len(line.encode())
-                        file.write(line)
-                        if written >= size:
-                            return
-                file.write("\n")
+        for line in read_books(data):
+            written += file.write(line)
+            if written >= size:
+                return
 
 
 def run_zoo(*arguments):

@@ -8,12 +8,13 @@ The bytes are those that the loopback device of this machine has sent, for one s
 one worker. The bytes on paper are those of a ring: each worker sends the gradients
 2 (N - 1) / N times, in float32.
 
-A second table is on paper: the same models and a BERT base on more devices. It assumes
-that a step computes for the time measured here, or for BERT base on one GPU at 40 % of
-400 TFLOP/s, that all bytes are exchanged after the computation, and the given bandwidth
-of each device.
+A second table is on paper, for more devices: the share of the speed that so many single
+devices would have together. It assumes that all bytes are exchanged after the
+computation, and that each device sends `BANDWIDTH` bytes a second. The time of a step
+is that of one worker here, and for BERT base that of a GPU at 40 % of 312 TFLOP/s.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -25,6 +26,7 @@ import time
 
 import click
 
+import zoo
 from benchmarks.circumstances import ROOT, circumstances
 from benchmarks.files import write_whole
 
@@ -34,6 +36,7 @@ MODELS = {
     "GPT mini": ("gpt_mini_en_books", "causal_lm"),
 }
 WORDS = "the cat sat on a mat and saw the old man of the house by the sea".split()
+BANDWIDTH = {"1.25 GB/s": 1.25e9, "25 GB/s": 25e9}  # Ethernet, InfiniBand
 LOOPBACK = pathlib.Path("/sys/class/net/lo/statistics/tx_bytes")
 THREADS = {
     name: "1"
@@ -47,8 +50,6 @@ def work(model, workers, steps):
 
     import keras
     import tensorflow as tf
-
-    import zoo
 
     preset, task = MODELS[model]
     ends = []  # of steps: seconds, and bytes sent so far
@@ -118,17 +119,19 @@ def measure(model, steps, rounds):
     }
 
 
-def on_paper(seconds, gradients, devices, bandwidth):
-    """The share of linear speed of some devices, if nothing overlaps.
-
-    Args:
-        seconds: float, of the computation of a step on a device.
-        gradients: float, bytes.
-        devices: int.
-        bandwidth: float, bytes per second that each device sends.
-    """
-    exchanged = 2 * (devices - 1) / devices * gradients / bandwidth
-    return seconds / (seconds + exchanged)
+def on_paper(rows):
+    """The rows of the second table, list of dicts; `rows` are those of the first."""
+    base = zoo.training_memory("bert_base_en_uncased", 64, 512, "masked_lm")
+    steps = {r["model"]: (r["seconds of a step"], 1e6 * r["MB on paper"]) for r in rows}
+    steps["BERT base, 64 x 512, GPU"] = base.flops / (0.4 * 312e12), 4 * base.trained
+    found = []
+    for model, (seconds, gradients) in steps.items():
+        shares = {}
+        for devices, speed in itertools.product((8, 64, 512), BANDWIDTH):
+            sent = 2 * (devices - 1) / devices * gradients / BANDWIDTH[speed]
+            shares[f"{devices}, {speed}"] = f"{seconds / (seconds + sent):.0%}"
+        found.append({"model": model, **shares})
+    return found
 
 
 def render(rows):
@@ -144,15 +147,20 @@ def render(rows):
 @click.argument("models", nargs=-1)
 @click.option("--steps", default=6, help="Of each run, after two others.")
 @click.option("--rounds", default=3, help="Runs of one worker and of two.")
+@click.option("--paper", is_flag=True, help="Only the second table, of stored results.")
 @click.option("--work", "workers", type=int, hidden=True)
-def main(models, steps, rounds, workers):
+def main(models, steps, rounds, paper, workers):
     """Prints both tables, and writes the first one to `results/scaling.json`."""
     if workers:
         work(*models, workers, steps)
         return
+    output = pathlib.Path(__file__).with_name("results") / "scaling.json"
+    if paper:
+        print(render(on_paper(json.loads(output.read_text())["rows"])))
+        return
     rows = [measure(model, steps, rounds) for model in models or MODELS]
     print(render(rows))
-    output = pathlib.Path(__file__).with_name("results") / "scaling.json"
+    print(render(on_paper(rows)))
     content = {"rows": rows, **circumstances(1)}
     write_whole(output, json.dumps(content, indent=1) + "\n")
 

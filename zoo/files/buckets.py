@@ -79,13 +79,15 @@ def address_of(path):
     """
     with contextlib.suppress(ValueError):
         parts = pathlib.Path(path).resolve().relative_to(_copies()).parts
-        if len(parts) > 1 and not any(map(TEMPORARY.match, parts)):
+        if len(parts) > 1 and not _temporary(parts):
             return f"{parts[0]}://{'/'.join(parts[1:])}"
     return None
 
 
 def with_addresses(text):
     """A text for users, with addresses in the place of the paths of their copies."""
+    if "/buckets/" not in text:  # most lines of an output
+        return text
     copies = re.escape(str(_copies()))
     return re.sub(rf"{copies}/([a-z][a-z0-9+.-]*)/", r"\1://", text)
 
@@ -131,7 +133,7 @@ def remove(path):
             store, name = open_store(address)
             for info in _find(store, name).values():
                 store.rm_file(info["name"])
-    _remove(path)
+    remove_local(path)
 
 
 def place_of(path):
@@ -203,7 +205,7 @@ def _download(address, copy, directory):
         if file not in files and not _private(file.relative_to(copy)):
             file.unlink(missing_ok=True)
     if copy.is_file() == (copy not in files) and files:
-        _remove(copy)  # a file has become a directory, or the other way round
+        remove_local(copy)  # a file has become a directory, or the other way round
     temporary = [file.with_name(f".{uuid.uuid4().hex}.part") for file in changed]
     try:
         for file in changed:
@@ -216,8 +218,8 @@ def _download(address, copy, directory):
         for file in temporary:
             file.unlink(missing_ok=True)
     for path in sorted(copy.rglob("*"), reverse=True):
-        temporary = any(map(TEMPORARY.match, path.relative_to(copy).parts))
-        if path.is_dir() and not temporary and not any(path.iterdir()):
+        unused = path.is_dir() and not any(path.iterdir())
+        if unused and not _temporary(path.relative_to(copy).parts):
             path.rmdir()
 
 
@@ -249,7 +251,12 @@ def _files_below(copy):
 
 def _private(path):
     """Whether a file is temporary or unfinished, and of this machine alone."""
-    return any(map(TEMPORARY.match, path.parts)) or path.name.endswith(PRIVATE_ENDINGS)
+    return _temporary(path.parts) or path.name.endswith(PRIVATE_ENDINGS)
+
+
+def _temporary(parts):
+    """Whether the parts of a path have the name of what is not complete."""
+    return any(map(TEMPORARY.match, parts))
 
 
 def _version(info):
@@ -284,7 +291,8 @@ def _remove_from(store, name):
         store.rm_file(name)
 
 
-def _remove(path):
+def remove_local(path):
+    """Removes a file or directory of this machine, if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if path.is_dir():
             shutil.rmtree(path)

@@ -17,7 +17,7 @@ import types
 import uuid
 import zlib
 
-from zoo.files.buckets import local_path, send
+from zoo.files.buckets import local_path, remove_local, send
 from zoo.files.inflation import BoundedReader
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
@@ -321,10 +321,7 @@ def _move_entries(temporary, directory):
 
 def _remove(path):
     with contextlib.suppress(OSError):
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        remove_local(path)
 
 
 def join_files(paths, output):
